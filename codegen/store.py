@@ -32,7 +32,7 @@ from opweave.registry.interrupts import let_through
 
 _log = logging.getLogger("opweave.kernels")
 _FORMAT = 2
-_MANIFEST = "manifest.json"
+MANIFEST = "manifest.json"
 _LARGEST_MANIFEST = 1 << 20
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -209,7 +209,7 @@ def _trusted(status: os.stat_result, *, parent: bool = False) -> bool:
 def _entry(root: int, key: str) -> dict[str, bytes]:
     with _descriptor(os.open(key, _FOLDER | os.O_NOFOLLOW, dir_fd=root)) as folder:
         _check_status("the entry", os.fstat(folder))
-        about = json.loads(_content(folder, _MANIFEST))
+        about = json.loads(_content(folder, MANIFEST))
         if not is_dict(about) or about != _manifest(key, about.get("files")):
             raise ValueError("its manifest is not what was written for it")
         files: dict[str, bytes] = {}
@@ -293,7 +293,7 @@ def _place(root: int, key: str, files: Mapping[str, bytes]) -> bool:
             for name, content in files.items():
                 _write_file(folder, name, content)
                 listed[name] = [len(content), _digest(content)]
-            _write_file(folder, _MANIFEST, json.dumps(_manifest(key, listed), indent=1).encode())
+            _write_file(folder, MANIFEST, json.dumps(_manifest(key, listed), indent=1).encode())
         return _put_in_place(root, fresh, key, files)
     finally:
         _remove(root, fresh)

@@ -171,6 +171,7 @@ _LAZY = {
     "return_types": ("opweave.registry.return_types", None),
     "explain": ("opweave.explaining", "explain"),
     "kernel_accesses": ("opweave.explaining", "kernel_accesses"),
+    "report": ("opweave.reporting.observing", "report"),
     **dict.fromkeys(
         (
             "SymBool",
@@ -251,8 +252,8 @@ __all__ = [
     "set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled",
     "ShapeEnv", "SymBool", "SymFloat", "SymInt", "associative_scan", "check", "check_is_size", "checkpoint", "cond",
     "explain", "export", "fft", "func", "linalg", "load_compiled", "map", "mark_dynamic", "mark_static", "masked",
-    "optim", "safetensors", "scan", "signal", "special", "sym_float", "sym_int", "sym_max", "sym_min", "sym_not",
-    "uint8", "vmap", "while_loop", *_surface.functions(),
+    "optim", "report", "safetensors", "scan", "signal", "special", "sym_float", "sym_int", "sym_max", "sym_min",
+    "sym_not", "uint8", "vmap", "while_loop", *_surface.functions(),
 ]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from opweave.runtime.request import Program
 
 if TYPE_CHECKING:
     from opweave.passes.partition import Partition
+    from opweave.runtime.entry import Entry
     from opweave.tracer.graph import Graph
     from opweave.tracer.graph_module import GraphModule
 
@@ -113,8 +115,9 @@ def compile(
 
     def compiled(function: Any) -> CompiledFunction:
         return CompiledFunction(
-            function, build, split=halves, limit=limit, dynamic=dynamic, fullgraph=fullgraph, settings=known
-        )
+            function, build, split=halves, limit=limit, dynamic=dynamic, fullgraph=fullgraph, settings=known,
+            told=_reported if own and os.environ.get("OPWEAVE_REPORT") else None,
+        )  # fmt: skip
 
     def wrap(function: Any) -> Any:
         if not callable(function):
@@ -140,6 +143,10 @@ def _eagerly(module: GraphModule, name: str) -> Program:
 
 def _handed_on(backend: Callable[..., Any], module: GraphModule, name: str) -> Program:
     return load_heavy("opweave.pipeline").hand_on(backend, module)
+
+
+def _reported(compiled: CompiledFunction, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return load_heavy("opweave.reporting.folder").call_and_report(compiled, entry, args, kwargs)
 
 
 def _split(joint: Graph, results: int, *, whole: bool, budget: float) -> Partition:

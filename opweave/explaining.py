@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 from opweave.compiling import compile
@@ -98,6 +99,18 @@ class Explanation:
             lines += ["  backward", f"    {version.backward}"] if version.backward is not None else []
             lines += ["  kernels and calls", *(f"    {line}" for line in version.fusion.splitlines())]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        parts = [f"<b>{escape(self.name)}</b>"]
+        for number, version in enumerate(self.versions):
+            fits = "fits this call" if version.misfit is None else f"does not fit this call: {version.misfit}"
+            parts.append(
+                f"<p>version {number}: {version.op_count} ops, {version.kernel_count} kernels; {escape(fits)}</p>"
+            )
+            texts = (("depends on", "\n".join(version.guards)), ("graph", str(version.graph)),
+                     ("kernels and calls", version.fusion), ("code", version.code))  # fmt: skip
+            parts += [f"<details><summary>{name}</summary><pre>{escape(text)}</pre></details>" for name, text in texts]
+        return f"<div>{''.join(parts)}</div>"
 
 
 def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:

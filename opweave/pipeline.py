@@ -41,6 +41,7 @@ from opweave.registry.interrupts import checkpoint, let_through
 from opweave.registry.loading import load_heavy
 from opweave.registry.tensor import Tensor, describe
 from opweave.registry.triton_op import triton_kernel_wrapper_functional
+from opweave.runtime import progress
 from opweave.runtime.context import below_autograd
 from opweave.runtime.load import load
 from opweave.runtime.logging import DEBUG, channel, lazily
@@ -106,7 +107,13 @@ _host_log = channel("host")
 _code_log = channel("code")
 
 
-def lower(graph: Graph, stages: dict[str, str] | None = None, *, fuse_launches: bool = True) -> Graph:
+def lower(
+    graph: Graph,
+    stages: dict[str, str] | None = None,
+    *,
+    fuse_launches: bool = True,
+    watch: Callable[[str, Graph, float], None] | None = None,
+) -> Graph:
     """Run all passes.
 
     Parameters
@@ -117,6 +124,8 @@ def lower(graph: Graph, stages: dict[str, str] | None = None, *, fuse_launches: 
         Receives the printed result of each pass that changed the graph.
     fuse_launches : bool
         Whether launches of users' kernels take in the kernels next to them.
+    watch : callable, optional
+        Called after each pass with its name, the graph, which it must leave as it is, and the seconds that it took.
     """
     if not fuse_launches:
         graph.graph["fuse_launches"] = False
@@ -134,6 +143,7 @@ def lower(graph: Graph, stages: dict[str, str] | None = None, *, fuse_launches: 
     level = "traced"
     for name, run in PASSES:
         checkpoint()
+        progress.now(name)
         level = LEVELS.get(name, level)
         version, start = graph.version, time.perf_counter()
         with below_autograd():
@@ -141,6 +151,8 @@ def lower(graph: Graph, stages: dict[str, str] | None = None, *, fuse_launches: 
         took = time.perf_counter() - start
         if graph.version != version:
             _check(name, graph, level)
+        if watch is not None:
+            watch(name, graph, took)
         if printing:
             before, printed = printed, str(graph)
             changed = printed != before
@@ -201,6 +213,7 @@ def compile_graph(module: GraphModule, name: str, *, fuse_launches: bool = True)
         Whether launches of users' kernels take in the kernels next to them.
     """
     graph = lower(module.graph, fuse_launches=fuse_launches)
+    progress.now("host program")
     _fusion_log.debug("%s", lazily(lambda: fusion_report(graph)))
     device = _device(graph)
     with module.shape_env.settled() if module.shape_env is not None else nullcontext():
@@ -214,7 +227,8 @@ def compile_graph(module: GraphModule, name: str, *, fuse_launches: bool = True)
         lower(captured.clone(), printed, fuse_launches=fuse_launches)
         return {**printed, "code": loaded.source}
 
-    return Program(loaded.call, functionalize.written_inputs(graph), stages, loaded.key, str(device))
+    written = functionalize.written_inputs(graph)
+    return Program(loaded.call, written, stages, loaded.key, str(device), module.constants)
 
 
 def _device(graph: Graph) -> Device:

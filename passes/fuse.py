@@ -205,7 +205,7 @@ class _Partition:
         if node.op == "call_function" and node.target is not operator.getitem:
             if node.target is triton_kernel_wrapper_functional:
                 reason = f"a user's kernel, which writes {', '.join(node.kwargs['tensors_to_clone']) or 'nothing'}"
-            self.calls[node] = decision = Decision(label(node), "extern", reason, node.meta.get("site"))
+            self.calls[node] = decision = Decision(label(node), "extern", reason, node.meta.get("site"), node.name)
             self.decisions.append(decision)
 
     def _needed_outside(self, node: Node) -> bool:
@@ -257,7 +257,7 @@ class _Partition:
                         group.space.keep_only(demands[0])
                     self._store(node, group)
                 return
-            self.decisions.append(Decision(label(node), "apart", reason, node.meta.get("site")))
+            self.decisions.append(Decision(label(node), "apart", reason, node.meta.get("site"), node.name))
         group = None if takers or is_scatter(node) else self._sibling(node)
         if group is None:
             group = _Group(self.new_bit(), IterationSpace.of(node))
@@ -271,7 +271,7 @@ class _Partition:
         self.call_bit[node] = number
         self.stored_by[node] = None
         self.extend_reach(number, self.closure(self.units_of_users(node)))
-        self.calls[node] = decision = Decision(label(node), "view", "metadata only", node.meta.get("site"))
+        self.calls[node] = decision = Decision(label(node), "view", "metadata only", node.meta.get("site"), node.name)
         self.decisions.append(decision)
 
     def _join(self, node: Node, group: _Group, demands: list[Demand]) -> str:
@@ -574,5 +574,5 @@ def _absorb(partition: _Partition, objection: Callable[[Graph], str]) -> None:
             partition.decisions = [d for d in partition.decisions if d is not gone]
     partition.groups += absorber.found
     partition.decisions += [
-        Decision(label(node), "apart", reason, node.meta.get("site")) for node, reason in absorber.refusals
+        Decision(label(node), "apart", reason, node.meta.get("site"), node.name) for node, reason in absorber.refusals
     ]

@@ -29,12 +29,15 @@ class Decision:
         Why, or what the kernel reads and writes.
     site : Site or None
         The user's line.
+    at : str
+        Name of the node in the graph that it is about; `kernel_0` of a kernel.
     """
 
     node: str
     verdict: str
     reason: str
     site: Site | None
+    at: str = ""
 
     def __str__(self) -> str:
         place = f"; {self.site.short}" if self.site is not None else ""

@@ -27,6 +27,7 @@ from opweave.registry.interrupts import checkpoint, deferred
 from opweave.registry.loading import load_triton
 from opweave.registry.op import OpOverload, registry
 from opweave.registry.tensor import Tensor
+from opweave.runtime import progress
 from opweave.runtime.logging import channel, lazily
 
 _kernels_log = channel("kernels")
@@ -85,6 +86,7 @@ def launcher(kernel: KernelSource, folder: Path, device: Device) -> Callable[...
     found = backend.find(kernel)
     if found is not None:
         return found
+    progress.now(f"kernel {kernel.name}")
     load_triton()  # and LLVM with what follows: at the first compilation, not with opweave
     compiled = compile_source(kernel, folder, backend.target(device))
     checkpoint()

@@ -21,6 +21,7 @@ from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.keys import BATCHED_BIT, PYTHON_BIT
 from opweave.registry.loading import load_heavy
 from opweave.registry.python_dispatch import tensors_in
+from opweave.runtime import progress
 from opweave.runtime.context import compilable
 from opweave.runtime.dynamic import Openness
 from opweave.runtime.entry import DefaultsChangedError, Entry, Parameters, build
@@ -66,6 +67,8 @@ class CompiledFunction:
         warning. None: raise only where that is sure to differ from call to call, or cannot be compared at all.
     settings : str, optional
         What decides about the program of a graph, as text; without it every process traces the function.
+    told : callable, optional
+        Makes the call that a new version was compiled for: `(this function, the version, args, kwargs) -> result`.
 
     Attributes
     ----------
@@ -85,6 +88,7 @@ class CompiledFunction:
         dynamic: bool | None = None,
         fullgraph: bool | None = None,
         settings: str | None = None,
+        told: Callable[[CompiledFunction, Entry, tuple[Any, ...], dict[str, Any]], Any] | None = None,
     ) -> None:
         functools.update_wrapper(self, function, updated=())
         # An object's attributes may be called as methods here are.
@@ -95,6 +99,7 @@ class CompiledFunction:
         self._compile_graph = compile_graph
         self._split = split
         self._settings = settings
+        self._told = told
         self._limit = limit
         self._openness = Openness(dynamic)
         self._lock = forking.lock()
@@ -198,11 +203,21 @@ class CompiledFunction:
             # Being traced itself (its ops become part of the outer graph), or batched.
             return function(*args, **kwargs)
         with self._lock, deferred():
+            fitting, made = self.version_for(args, kwargs)
+            call = function if fitting is None else fitting.alone(self._name, self._parameters)
+        if made and fitting is not None and self._told is not None:
+            return self._told(self, fitting, args, kwargs)
+        return call(*args, **kwargs)
+
+    def version_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry | None, bool]:
+        """The version for these arguments, compiled if need be, and whether it was; None if they run uncompiled."""
+        with self._lock, deferred():
+            if self._uncompiled:
+                return None, False
             reasons = self.mismatches(args, kwargs)
             fitting = next((entry for entry, reason in reasons if reason is None), None)
-            fitting = fitting or self._version(reasons, args, kwargs)
-            call = function if fitting is None else fitting.alone(self._name, self._parameters)
-        return call(*args, **kwargs)
+            made = None if fitting is not None else self._version(reasons, args, kwargs)
+        return fitting or made, made is not None
 
     def _version(
         self, reasons: list[tuple[Entry, str | None]], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -221,6 +236,7 @@ class CompiledFunction:
             self._uncompiled = True
             self._warn_uncompiled(error)
             return None
+        entry.reasons = tuple([reason for _, reason in reasons if reason is not None])
         self._install([entry, *self.entries])
         return entry
 
@@ -233,7 +249,7 @@ class CompiledFunction:
         what = error.what.removeprefix("compile: ")
         text = f"{self._name} runs uncompiled: {what} ({error.at}). {(error.hint or '').capitalize()}"
         _recompiles_log.warning(text)
-        warnings.warn(text, UncompiledWarning, stacklevel=6)
+        warnings.warn(text, UncompiledWarning, stacklevel=7)
 
     def _install(self, entries: list[Entry]) -> None:
         self.entries = entries
@@ -256,7 +272,7 @@ class CompiledFunction:
             "Pass what varies as a tensor, or raise the limit: opweave.compile(..., options={'recompile_limit': n})"
         )
         _recompiles_log.warning(text)
-        warnings.warn(text, RecompileLimitWarning, stacklevel=6)
+        warnings.warn(text, RecompileLimitWarning, stacklevel=7)
 
     def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry:
         request = Request(
@@ -278,5 +294,6 @@ class CompiledFunction:
         found = wanted.found(request)
         if found is not None:
             return found
-        load_heavy("opweave.codegen.native.preparing").begin()
-        return load_heavy("opweave.runtime.versions").make(request, wanted)
+        with progress.shown(self._name):
+            load_heavy("opweave.codegen.native.preparing").begin()
+            return load_heavy("opweave.runtime.versions").make(request, wanted)

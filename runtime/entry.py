@@ -201,6 +201,8 @@ class Entry:
     alive: bool = True
     #: Registry version at which `ops` was last found unchanged; a one-element list that the predicate reads.
     checked: list[int] = field(default_factory=lambda: [registry.version])
+    #: Why the versions before it did not fit the call that it was made for, newest first.
+    reasons: tuple[str, ...] = ()
     #: How it is differentiated, where it is.
     backward: Any = None
     _why: Callable[..., tuple[int, Any]] | None = None

@@ -279,7 +279,7 @@ def trace_back(
         tangent._node.meta[TANGENT] = k
     grads: list[Tensor | None] = []
     result.depends = _ways(roots, [t for _, t in leaves])
-    _mark_formulas(mode, roots)
+    stacks = _mark_formulas(mode, roots)
     try:
         grads = list(engine.grad(roots, [t for _, t in leaves], tangents, allow_unused=True))
         for grad in grads:
@@ -295,6 +295,7 @@ def trace_back(
     if result.problem is None:
         for node in new:
             node.meta[WAY_BACK] = True
+            node.meta["forward_stack"] = stacks.get(node.meta.get("formula", 0))
         return result, grads
     for node in reversed(new):
         graph.erase_node(node)
@@ -303,8 +304,21 @@ def trace_back(
     return result, []
 
 
-def _mark_formulas(mode: ProxyMode, roots: Sequence[Tensor]) -> None:
-    """Have the trace say of each op of the way back which node of the record it belongs to."""
+def _mark_formulas(mode: ProxyMode, roots: Sequence[Tensor]) -> dict[int, Any]:
+    """Have the trace say of each op of the way back which node of the record it belongs to.
+
+    Returns
+    -------
+    dict of int to Stack
+        For each of these the user's lines that made it.
+    """
+    made: dict[int, Any] = {}
+    for node in mode.graph.nodes:
+        for t in tensors_in([node.meta.get("val")]):
+            edge = edge_of(t)
+            if edge is not None:
+                made.setdefault(id(edge[0]), node.meta.get("stack"))
+    stacks: dict[int, Any] = {}
 
     def entered(number: int) -> Callable[[Any], None]:
         def enter(_: Any) -> None:
@@ -322,9 +336,11 @@ def _mark_formulas(mode: ProxyMode, roots: Sequence[Tensor]) -> None:
         if edge is not None and id(edge[0]) not in seen:
             node = edge[0]
             seen.add(id(node))
+            stacks[len(seen)] = made.get(id(node))
             node.register_prehook(entered(len(seen)))
             node.register_hook(leave)
             waiting += node.edges
+    return stacks
 
 
 def _ways(roots: Sequence[Tensor], leaves: Sequence[Tensor]) -> list[frozenset[int]]:

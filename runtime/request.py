@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,8 @@ class Program:
         The name under which another process finds what `run` runs; None where it would not.
     device : str
         Where its kernels run.
+    constants : mapping of str to Tensor
+        What the `get_attr` nodes of the graph read.
     """
 
     run: Callable[..., Any]
@@ -44,6 +46,7 @@ class Program:
     stages: Callable[[Graph], dict[str, str]] = _as_captured
     key: str | None = None
     device: str = "cpu"
+    constants: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass

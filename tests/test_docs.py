@@ -46,6 +46,17 @@ def test_the_page_on_training_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     exec(compile(script.read_text(), str(script), "exec"), {"__name__": "training"})
 
 
+def test_the_page_on_reports_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / "report.md").read_text(), re.M | re.S)
+    assert len(blocks) == 2
+    script = tmp_path / "attend.py"
+    script.write_text("\n".join(blocks))
+    monkeypatch.chdir(tmp_path)
+    exec(compile(script.read_text(), str(script), "exec"), {"__name__": "attend"})
+    written = {path.name for path in tmp_path.iterdir()}
+    assert written == {"attend.py", "attend.html", "attend.json", "attend.svg", "attend.graphml"}
+
+
 def test_the_page_on_deploying_runs(tmp_path: Path) -> None:
     """Its files, run one after the other; the static program in a folder that it takes for the whole system."""
     text = (ROOT / "docs" / "deploying.md").read_text()

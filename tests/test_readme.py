@@ -19,7 +19,7 @@ def test_blocks_run(tmp_path: Path) -> None:
     # A file of its own, since Triton reads the source of kernels.
     script = tmp_path / "readme.py"
     script.write_text("\n\n".join(blocks))
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 

@@ -16,7 +16,7 @@ from opweave.tracer.graph import Graph, Node
 from opweave.tracer.operands import map_operands
 
 #: What a node that takes the place of another has of it in its `meta`.
-INHERITED = ("site", "stack", "checkpoint", "way_back", "formula")
+INHERITED = ("site", "stack", "checkpoint", "way_back", "formula", "forward_stack")
 
 
 def map_nodes(value: Any, change: Callable[[Node], Any]) -> Any:

@@ -23,6 +23,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, cast
 
 from opweave.registry.errors import GraphError
+from opweave.registry.loading import load_heavy
 from opweave.tracer import pickling, printing
 from opweave.tracer.networks import load_networkx
 from opweave.tracer.node import OPS, Node
@@ -38,6 +39,8 @@ _RESERVED = frozenset({*keyword.kwlist, *keyword.softkwlist, *dir(builtins), *pr
 
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import networkx as nx
 
     _MultiDiGraph = nx.MultiDiGraph[Node]  # generic in its stubs alone
@@ -391,6 +394,45 @@ class Graph(_MultiDiGraph):
         if print_output:
             print(text)
         return text
+
+    # ---- pictures and other forms ------------------------------------------------------------------------------------
+
+    def draw(self, path: str | Path | None = None) -> str:
+        """The graph as a picture: layers from top to bottom, each node below all that it reads.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            A file that ends in `.svg`, to be written.
+
+        Returns
+        -------
+        str
+            The SVG.
+
+        Raises
+        ------
+        ArgumentError
+            If the file has another ending.
+        """
+        return load_heavy("opweave.tracer.drawing").draw(self, path)
+
+    def to_networkx(self) -> Any:
+        """A plain `networkx.MultiDiGraph` of text alone, which every exporter of networkx takes.
+
+        Its nodes are the names; their attributes are `op`, `kind`, `label`, `type`, `text` and `site`. The key of an
+        edge, and its attribute `operand`, say where the operand stands.
+
+        Examples
+        --------
+        >>> nx.write_graphml(graph.to_networkx(), "g.graphml")  # doctest: +SKIP
+        >>> nx.node_link_data(graph.to_networkx(), edges="edges")  # doctest: +SKIP
+        >>> nx.nx_pydot.write_dot(graph.to_networkx(), "g.dot")  # doctest: +SKIP
+        """
+        return load_heavy("opweave.tracer.drawing").to_networkx(self)
+
+    def _repr_html_(self) -> str:
+        return load_heavy("opweave.tracer.drawing").html(self)
 
 
 class _InsertionPoint(AbstractContextManager[None]):

@@ -28,7 +28,8 @@ class Node:
     op : str
         `placeholder` (an input), `get_attr` (a constant of the graph module), `call_function`, `output`.
     meta : dict
-        `val`: its fake value; `site`: the user's line that made it; `stack`: the user's lines that led there.
+        `val`: its fake value; `site`: the user's line that made it; `stack`: the user's lines that led there;
+        `forward_stack`: on the way back the lines of the op that is differentiated.
     """
 
     __slots__ = ("graph", "name", "op", "_target", "_args", "_kwargs", "meta", "__weakref__")

@@ -63,6 +63,11 @@ _COMMENT_COLUMN = 100
 class Printer:
     """The text of a program and of all functions in it.
 
+    Parameters
+    ----------
+    after : callable, optional
+        Gives by the number of a step of the outermost program a statement to put behind it; by -1 one for the start.
+
     Attributes
     ----------
     names : dict
@@ -71,7 +76,7 @@ class Printer:
         Constants of the graph that it finds as globals.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, after: Callable[[int], str] | None = None) -> None:
         self.names: dict[str, Any] = {}
         self.attributes: list[str] = []
         self._objects: dict[int, str] = {}
@@ -79,9 +84,12 @@ class Printer:
         self._makers: dict[str, str] = {}
         #: What stands at the top of the module.
         self._tops: list[str] = []
+        self._after = after
+        self._outermost: Program | None = None
 
     def module(self, program: Program) -> str:
         """The program as a module."""
+        self._outermost = program
         source = self._function(program)
         makers = [f"{name} = {text}" for text, name in self._makers.items()]
         return "\n".join([*makers, *["", ""][: 2 * bool(makers)], *self._tops, source])
@@ -121,9 +129,14 @@ class _Function:
         self.before: list[str] = []
 
     def text(self) -> str:
-        program = self.program
-        for step in program.steps:
+        program, printer = self.program, self.printer
+        after = printer._after if program is printer._outermost else None
+        if after is not None:
+            self._line(after(-1))
+        for number, step in enumerate(program.steps):
             _PRINTERS[type(step)](self, step)
+            if after is not None and not isinstance(step, host.Return):
+                self._line(after(number))
         defaults = [f"{p}={self._inject(target.label, target.function)}" for p, target in program.defaults.items()]
         head = f"def {program.name}({', '.join([*map(str, program.inputs), *defaults])}):"
         return "\n".join([*self.before, head, *self.lines, ""])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from html import escape
 
 from opweave.codegen.native.launch import Launcher, launchers, profiled, profiling
 from opweave.registry import forking
@@ -43,6 +44,9 @@ class LaunchProfile:
     kernels: list[KernelProfile] = field(default_factory=list[KernelProfile])
 
     def __str__(self) -> str:
+        return "\n".join(self._lines("  "))
+
+    def _lines(self, between: str) -> list[str]:
         total = sum(k.seconds for k in self.kernels)
         rows = [("kernel", "launches", "programs", "total ms", "mean us", "share")]
         for k in self.kernels:
@@ -51,10 +55,24 @@ class LaunchProfile:
             rows.append((k.name, str(k.launches), str(k.programs), f"{k.seconds * 1e3:.3f}", mean, share))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         first, *others = widths
-        return "\n".join(
-            "  ".join([name.ljust(first), *(text.rjust(w) for text, w in zip(numbers, others, strict=True))])
+        return [
+            between.join([name.ljust(first), *(text.rjust(w) for text, w in zip(numbers, others, strict=True))])
             for name, *numbers in rows
+        ]
+
+    def _repr_html_(self) -> str:
+        head, *rows = [line.split("\0") for line in self._lines("\0")]
+        cells = "".join(f"<th style='text-align:left'>{escape(text.strip())}</th>" for text in head)
+        body = "".join(
+            "<tr>"
+            + "".join(
+                f"<td style='text-align:{'right' if at else 'left'}'>{escape(text.strip())}</td>"
+                for at, text in enumerate(row)
+            )
+            + "</tr>"
+            for row in rows
         )
+        return f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
 
 
 @contextmanager

@@ -1,0 +1,121 @@
+"""The page of a report, in a browser: what is drawn, what clicks lead to, and that nothing of the user's is run."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import opweave
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSER = next(filter(None, map(shutil.which, NAMES)), None)
+pytestmark = pytest.mark.skipif(BROWSER is None, reason=f"needs a browser: {', '.join(NAMES)}")
+
+#: Runs steps once the page is there, and writes what they saw, or how they failed, into the title.
+DRIVER = """<script>
+(async () => {
+  while (!document.body.dataset.ready) await new Promise(done => setTimeout(done, 10));
+  const all = (where, text) => [...document.querySelectorAll(where)].filter(one => one.textContent.includes(text));
+  const click = (where, text) => all(where, text)[0].dispatchEvent(new MouseEvent("click", {bubbles: true}));
+  const seen = {ready: document.body.dataset.ready};
+  try { %s } catch (error) { seen.error = String(error); }
+  document.title = JSON.stringify(seen);
+})();
+</script></body>"""
+
+
+def layer(x: Any, w: Any) -> Any:
+    """</script><img src=x onerror="document.body.dataset.owned='yes'"><!-- <script>."""
+    return (x @ w).relu()
+
+
+def f(x: Any, w: Any) -> Any:
+    for _ in range(70):
+        x = layer(x, w)
+    first = opweave.sort(x, -1)[0]
+    return (first * x).sum(0)
+
+
+@pytest.fixture(scope="module")
+def found() -> Any:
+    return opweave.report(f)(opweave.rand(16, 16), opweave.rand(16, 16))
+
+
+def _drive(found: Any, folder: Path, steps: str, tab: str = "", *, compress: bool = True) -> dict[str, Any]:
+    path = found.save(folder / "page.html", compress=compress)
+    path.write_text(path.read_text().replace("</body>", DRIVER % steps))
+    command = [str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000", "--dump-dom"]
+    shown = subprocess.run(
+        [*command, f"{path.as_uri()}#{tab}"], capture_output=True, text=True, timeout=120, check=True
+    )
+    title = re.search(r"<title>(.*?)</title>", shown.stdout, re.S)
+    assert title is not None
+    seen = json.loads(html.unescape(title[1]))
+    assert "error" not in seen and seen["ready"] == "yes", seen
+    assert "data-owned" not in shown.stdout and "<img" not in shown.stdout.partition("<script")[0]
+    return seen
+
+
+def test_a_slow_line_leads_to_its_reason(found: Any, tmp_path: Path):
+    steps = """
+      seen.bars = all(".src td.t span", "%").length;
+      click("tr.go", "opweave.sort(x, -1)");
+      seen.reasons = all("aside .why", "").map(one => one.textContent);
+      click("aside .card", "sort");
+      seen.step = document.querySelector("aside").textContent;
+      click("aside a", "in the graph");
+      seen.node = document.querySelector("aside h2").textContent;
+      seen.marked = document.querySelectorAll("svg g.on").length;"""
+    seen = _drive(found, tmp_path, steps)
+    assert seen["bars"] >= 3
+    assert any("library call" in reason for reason in seen["reasons"])
+    assert "Why it is a step of its own" in seen["step"] and "aten" not in seen["node"]
+    assert seen["node"] == "sort" and seen["marked"] == 1
+
+
+def test_large_graphs_are_drawn_in_groups_that_open(found: Any, tmp_path: Path):
+    nodes = len(found.facts.versions[0].programs[0].stages[0].nodes)
+    assert nodes > 140
+    steps = """
+      const boxes = () => document.querySelectorAll("svg .box").length;
+      seen.before = boxes();
+      click("button", "collapse all");
+      seen.closed = boxes();
+      click("svg .g", "(x @ w).relu()");
+      seen.open = boxes();
+      seen.stages = document.querySelectorAll(".stages button small").length;
+      click(".stages button", "fuse");
+      seen.changes = document.querySelector("summary").textContent;
+      seen.kernels = document.querySelectorAll("svg .k").length;"""
+    seen = _drive(found, tmp_path, steps, "Graph")
+    assert seen["closed"] < 15 < seen["open"] <= nodes
+    assert seen["stages"] == len(found.facts.versions[0].programs[0].stages)
+    assert "what fuse changed" in seen["changes"]
+
+
+def test_all_tabs_show_what_there_is(found: Any, tmp_path: Path):
+    steps = """
+      for (const tab of ["Kernels", "Timeline", "Memory", "Guards", "Code"]) {
+        click("nav button", tab);
+        seen[tab] = document.querySelector("main").textContent;
+      }
+      click("nav button", "Kernels");
+      click("tr.go", "fused_");
+      click("button", "assembly");
+      seen.assembly = document.querySelector("main pre").textContent;
+      click("nav button", "Timeline");
+      seen.bars = document.querySelectorAll("svg .step").length;"""
+    seen = _drive(found, tmp_path, steps, compress=False)
+    program = found.facts.versions[0].programs[0]
+    assert "GB/s" in seen["Kernels"] and "of the roof" in seen["Kernels"]
+    assert "step by step" in seen["Timeline"] and "At most" in seen["Memory"]
+    assert "sizes [16, 16]" in seen["Guards"] and "def f(" in seen["Code"]
+    assert seen["assembly"] in {kernel.texts["asm"] for kernel in program.kernels}
+    assert seen["bars"] == sum(step.kind in ("kernel", "product", "call") for step in program.steps)
