@@ -305,8 +305,11 @@ class Tensor(Strided):
         return array.copy() if copy else array
 
     def __dlpack__(self, **kwargs: Any) -> Any:
-        if self._dtype.name == "bfloat16":
-            raise DTypeError("__dlpack__: NumPy cannot export bfloat16", hint="export x.view(opweave.int16)")
+        if self._dtype.bits is not None:
+            raise DTypeError(
+                f"__dlpack__: NumPy cannot export {self._dtype.name}",
+                hint=f"export x.view(opweave.{'uint8' if self._dtype.itemsize == 1 else 'int16'})",
+            )
         if state.modes:
             self._look("__dlpack__")
         if when_read.call is not None:
@@ -338,7 +341,7 @@ class Tensor(Strided):
         if when_read.call is not None:
             self._hand_out("tolist")
         array = self.numpy(force=True)
-        return (array.astype(np.float32) if self._dtype.name == "bfloat16" else array).tolist()
+        return (array.astype(np.float32) if self._dtype.bits is not None else array).tolist()
 
     def __bool__(self) -> bool:
         if self.numel() != 1:
