@@ -117,6 +117,8 @@ _ROWS = (
 )  # fmt: skip
 
 DTYPES: dict[str, DType] = {row[0]: DType(*row) for row in _ROWS}
+#: Types that all ops are defined for; PyTorch has the others to keep values in, or for a few ops.
+COMPUTED = tuple(d for d in DTYPES.values() if not d.is_stored and (d.kind != "u" or d.itemsize == 1))
 BY_SHORT: dict[str, DType] = {d.short: d for d in DTYPES.values()}
 BY_DLPACK: dict[int, DType] = {d.dlpack: d for d in DTYPES.values()}
 
