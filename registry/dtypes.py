@@ -15,7 +15,6 @@ import numpy as np
 from opweave.registry.errors import DTypeError
 from opweave.registry.loading import load_heavy
 
-
 #: DLPack's codes of the types that NumPy has not, and ml_dtypes has.
 _DLPACK = {
     "bfloat16": 4, "float8_e4m3fn": 10, "float8_e4m3fnuz": 11, "float8_e5m2": 12, "float8_e5m2fnuz": 13,

@@ -23,7 +23,7 @@ from opweave.registry.errors import ArgumentError, AutogradError, DeviceError, D
 from opweave.registry.hooks import Hook
 from opweave.registry.keys import GRAD, PYTHON_BIT, TENSOR_BITS as _KEY_BITS, VIEW_BIT, WATCHED, state
 from opweave.registry.spec import TensorSpec, contiguous_strides, span
-from opweave.registry.storage import Storage
+from opweave.registry.storage import Storage, UntypedStorage
 from opweave.registry.strided import Strided
 
 _version_lock = forking.short_lock()
@@ -178,9 +178,9 @@ class Tensor(Strided):
 
     # ---- memory ----------------------------------------------------------------------------------------------------
 
-    def untyped_storage(self) -> Storage:
+    def untyped_storage(self) -> UntypedStorage:
         """The memory this tensor looks into."""
-        return self._storage
+        return UntypedStorage(self._storage)
 
     @property
     def _version(self) -> int:

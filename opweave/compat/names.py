@@ -307,6 +307,7 @@ PRESENT: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 
+
 def _read_absent() -> dict[str, frozenset[str]]:
     """The table in `absent.txt`: a line is a module and names of it, and goes on in lines that begin with a space."""
     found: dict[str, set[str]] = {}

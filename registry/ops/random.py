@@ -114,7 +114,7 @@ def _source(device: Device, generator: Generator | None) -> Any:
     return used._source
 
 
-def _filled(spec: TensorSpec, values: Callable[[Any, Any], Any], generator: Generator | None = None) -> Tensor:
+def filled(spec: TensorSpec, values: Callable[[Any, Any], Any], generator: Generator | None = None) -> Tensor:
     """A new tensor with `values(source, wide type)` converted to its type; half types are drawn in float32."""
     result = allocate_like(spec)
     if spec.device.type != "meta":
@@ -158,7 +158,7 @@ def _declare(name: str, draw: Callable[[Any, TensorSpec], Any]) -> None:
     """`name(size)` and `name_like(self)`, each with a generator too."""
 
     def fill(spec: TensorSpec, generator: Generator | None = None) -> Tensor:
-        return _filled(spec, lambda source, _: draw(source, spec), generator)
+        return filled(spec, lambda source, _: draw(source, spec), generator)
 
     def new(size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> TensorSpec:
         return contiguous(_checked(name, size), _floating(name, dtype), parse_device(device))
@@ -216,7 +216,7 @@ def _randint_spec(low: int, high: int, size: Any, dtype: Any, layout: Any, devic
 
 
 def _integers(spec: TensorSpec, low: int, high: int, generator: Generator | None = None) -> Tensor:
-    return _filled(spec, lambda source, _: source.integers(low, high, spec.sizes, dtype=np.int64), generator)
+    return filled(spec, lambda source, _: source.integers(low, high, spec.sizes, dtype=np.int64), generator)
 
 
 @extern(
@@ -289,7 +289,7 @@ def _randperm_spec(n: int, dtype: Any, layout: Any, device: Any, pin_memory: Any
 
 @extern(f"aten::randperm(SymInt n, *, {_LONG}) -> Tensor", spec=_randperm_spec, tags=_SEEDED, outs="out")
 def randperm(n: int, **options: Any) -> Tensor:
-    return _filled(_randperm_spec(n, **options), lambda source, _: source.permutation(n))
+    return filled(_randperm_spec(n, **options), lambda source, _: source.permutation(n))
 
 
 @extern(
@@ -299,7 +299,7 @@ def randperm(n: int, **options: Any) -> Tensor:
     outs="generator_out",
 )
 def randperm_generator(n: int, *, generator: Any, **options: Any) -> Tensor:
-    return _filled(_randperm_spec(n, **options), lambda source, _: source.permutation(n), generator)
+    return filled(_randperm_spec(n, **options), lambda source, _: source.permutation(n), generator)
 
 
 # ---- distributions over existing tensors ---------------------------------------------------------------------------
@@ -313,7 +313,7 @@ def _same(self: Tensor, *_: Any) -> TensorSpec:
 def bernoulli(self: Tensor, p: float, *, generator: Any) -> Tensor:
     if not 0 <= p <= 1:
         raise ArgumentError("bernoulli: p is a probability", got=f"p={p}")
-    return _filled(_same(self), lambda s, _: s.random(self._sizes) < p, generator)
+    return filled(_same(self), lambda s, _: s.random(self._sizes) < p, generator)
 
 
 @extern("aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", spec=_same, tags=_SEEDED, outs="out")
@@ -325,7 +325,7 @@ def bernoulli_each(self: Tensor, *, generator: Any) -> Tensor:
         probability = self._array
         if not bool(((probability >= 0) & (probability <= 1)).all()):
             raise ArgumentError("bernoulli: the elements are probabilities", hint="each has to lie in [0, 1]")
-    return _filled(found, lambda s, _: s.random(self._sizes) < self._array, generator)
+    return filled(found, lambda s, _: s.random(self._sizes) < self._array, generator)
 
 
 def _normal_spec(
@@ -345,7 +345,7 @@ def _normal_spec(
 )
 def normal(mean: float, std: float, size: Any, *, generator: Any, **options: Any) -> Tensor:
     spec = _normal_spec(mean, std, size, generator, **options)
-    return _filled(spec, lambda source, _: _normal(source, spec) * std + mean, generator)
+    return filled(spec, lambda source, _: _normal(source, spec) * std + mean, generator)
 
 
 def _normal_of(mean: Any, std: Any, generator: Any) -> Tensor:
@@ -386,7 +386,7 @@ def normal_functional(self: Tensor, mean: float, std: float, *, generator: Any) 
     _floating("normal", self._dtype)
     if std < 0:
         raise ArgumentError("normal: std must not be negative", got=f"std={std}")
-    return _filled(_same(self), lambda s, t: s.standard_normal(self._sizes, dtype=t) * std + mean, generator)
+    return filled(_same(self), lambda s, t: s.standard_normal(self._sizes, dtype=t) * std + mean, generator)
 
 
 @extern("aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor", spec=_same,
@@ -395,7 +395,7 @@ def uniform(self: Tensor, low: float, high: float, *, generator: Any) -> Tensor:
     _floating("uniform", self._dtype)
     if high < low:
         raise ArgumentError("uniform: needs from <= to", got=f"from={low}, to={high}")
-    return _filled(_same(self), lambda s, t: s.random(self._sizes, dtype=t) * (high - low) + low, generator)
+    return filled(_same(self), lambda s, t: s.random(self._sizes, dtype=t) * (high - low) + low, generator)
 
 
 def _multinomial_spec(
@@ -444,7 +444,7 @@ def multinomial(self: Tensor, num_samples: int, replacement: bool = False, *, ge
             waits = xp.where(weights > 0, waits / weights, np.inf)
         return xp.argsort(waits, axis=-1)[..., :num_samples]
 
-    return _filled(spec, draw, generator)
+    return filled(spec, draw, generator)
 
 
 for _decl in (bernoulli, bernoulli_each, normal_functional, uniform):
@@ -479,7 +479,7 @@ def _declare_fill(
     )  # fmt: skip
     def filled(self: Tensor, *rest: Any, generator: Any = None) -> Tensor:
         spec = spec_of(self, *rest)
-        return _filled(spec, lambda source, _: draw(source, spec, *rest), generator)
+        return filled(spec, lambda source, _: draw(source, spec, *rest), generator)
 
     filled.backward(self=zeros)
     InplaceDecl(f"aten::{name}_{suffix}(Tensor(a!) self{numbers}, *, {_GENERATOR}", filled.op)
@@ -569,7 +569,7 @@ def _chances_spec(self: Tensor, p: Tensor, generator: Any = None) -> TensorSpec:
         tags=_SEEDED, outs="Tensor_out")  # fmt: skip
 def bernoulli_of(self: Tensor, p: Tensor, *, generator: Any = None) -> Tensor:
     """1 with the probability that stands in `p`, else 0."""
-    return _filled(_chances_spec(self, p), lambda s, _: s.random(self._sizes) < p._array, generator)
+    return filled(_chances_spec(self, p), lambda s, _: s.random(self._sizes) < p._array, generator)
 
 
 bernoulli_of.backward(self=zeros, p=zeros)

@@ -19,8 +19,7 @@ import pytest
 import opweave
 from opweave import ops
 from opweave.library import Library, register_autograd, register_fake, register_ffi, to_ffi
-from opweave.registry import dtypes
-from opweave.registry import errors
+from opweave.registry import dtypes, errors
 from opweave.registry.errors import (
     ArgumentError,
     AutogradError,
