@@ -93,6 +93,9 @@ packages: $(VENV)/.stamp-parity .packages/.stamp
 	$(BIN)/python tests/packages/operations.py reference .packages/references.npz
 	.packages/env/bin/python tests/packages/importing.py $(ARGS)
 	.packages/env/bin/python tests/packages/operations.py check .packages/references.npz
+	PYTHONPATH=$(wildcard .packages/env/lib/python3*/site-packages) $(BIN)/python tests/packages/models.py reference \
+		.packages/models.npz
+	.packages/env/bin/python tests/packages/models.py check .packages/models.npz
 
 .packages/.stamp: pyproject.toml tests/packages/requirements.txt
 	$(PYTHON) -m venv .packages/env

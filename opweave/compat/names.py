@@ -24,7 +24,7 @@ from opweave.nn.modules.states import IncompatibleKeys
 from opweave.registry import dtypes
 from opweave.registry.annotations import infer_schema
 from opweave.registry.autograd.graph import RemovableHandle
-from opweave.registry.device import Device, is_cuda_available
+from opweave.registry.device import Device, cpu, is_cuda_available
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError
 from opweave.registry.higher_order import HigherOrderOperator
@@ -201,7 +201,8 @@ PRESENT: dict[str, dict[str, Any]] = {
         **_sorts(), "OutOfMemoryError": OutOfMemoryError, "_check": _checked(RuntimeError),
         "_check_value": _checked(ValueError), "_check_type": _checked(TypeError), "_check_index": _checked(IndexError),
         "_check_not_implemented": _checked(NotImplementedError), "_check_is_size": check_is_size,
-        "_assert": _checked(AssertionError), "_disable_dynamo": _same, "inf": float("inf"), "nan": float("nan"), "pi": np.pi, "e": np.e,
+        "_assert": _checked(AssertionError), "_disable_dynamo": _same, "get_default_device": lambda: cpu,
+        "inf": float("inf"), "nan": float("nan"), "pi": np.pi, "e": np.e,
         "set_float32_matmul_precision": _none, "get_float32_matmul_precision": lambda: "highest",
         "use_deterministic_algorithms": _none, "are_deterministic_algorithms_enabled": _no,
         "is_tensor": lambda value: isinstance(value, Tensor),
