@@ -139,7 +139,7 @@ def _cast(value: Prim, operand: tuple[str, int]) -> tuple[str, int]:
 
 
 def _narrowed(text: str, target: DType) -> str:
-    """A float32 as a float8: Triton's conversion takes the greatest value for what is beyond, PyTorch's only in one type."""
+    """A float32 as a float8: Triton takes the greatest value for what is beyond, PyTorch does so in one type alone."""
     name, beyond = TYPE[target.name], _BEYOND.get(target.name)
     if beyond is None:
         return f"{text}.to({name})"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import optree
+from optree import registry
 
 from opweave.registry.errors import ArgumentError
 
@@ -102,7 +103,7 @@ def register_pytree_node(
         cls,
         flatten,
         lambda context, children: unflatten_fn(list(children), context),
-        namespace=optree.registry.__dict__["__GLOBAL_NAMESPACE"],
+        namespace=vars(registry)["__GLOBAL_NAMESPACE"],
     )
     SUPPORTED_NODES[cls] = (flatten_fn, unflatten_fn)
 

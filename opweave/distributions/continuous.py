@@ -27,7 +27,9 @@ class Normal(Distribution):
     def mean(self) -> Any:
         return self.loc
 
-    mode = mean
+    @property
+    def mode(self) -> Any:
+        return self.loc
 
     @property
     def stddev(self) -> Any:
@@ -162,7 +164,9 @@ class Exponential(Distribution):
     def mean(self) -> Any:
         return self.rate.reciprocal()
 
-    stddev = mean
+    @property
+    def stddev(self) -> Any:
+        return self.mean
 
     @property
     def mode(self) -> Any:
@@ -206,7 +210,9 @@ class Laplace(Distribution):
     def mean(self) -> Any:
         return self.loc
 
-    mode = mean
+    @property
+    def mode(self) -> Any:
+        return self.loc
 
     @property
     def variance(self) -> Any:

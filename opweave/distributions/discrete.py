@@ -157,7 +157,9 @@ class Poisson(Distribution):
     def mean(self) -> Any:
         return self.rate
 
-    variance = mean
+    @property
+    def variance(self) -> Any:
+        return self.mean
 
     @property
     def mode(self) -> Any:
@@ -206,7 +208,9 @@ class Categorical(Distribution):
     def mean(self) -> Any:
         return aten.full.default(list(self._batch_shape), float("nan"), dtype=self.probs._dtype)
 
-    variance = mean
+    @property
+    def variance(self) -> Any:
+        return self.mean
 
     @property
     def mode(self) -> Any:

@@ -125,7 +125,9 @@ class MultivariateNormal(Distribution):
     def mean(self) -> Any:
         return self.loc
 
-    mode = mean
+    @property
+    def mode(self) -> Any:
+        return self.loc
 
     @property
     def variance(self) -> Any:

@@ -142,8 +142,23 @@ def _checked(op: str, size: Sequence[int]) -> tuple[int, ...]:
 _BITS = {"float16": 11, "bfloat16": 8}
 
 
+def _drawable(op: str, dtype: DType | None) -> DType:
+    return dtype if dtype is not None and dtype.is_complex else _floating(op, dtype)
+
+
+def _parts(draw: Callable[[Any, TensorSpec], Any], source: Any, spec: TensorSpec) -> Any:
+    """Complex numbers whose parts are drawn alike."""
+    parts = spec._replace(dtype=spec.dtype.to_real())
+    found = spec.device.xp.empty(spec.sizes, spec.dtype.numpy)
+    found.real = draw(source, parts)
+    found.imag = draw(source, parts)
+    return found
+
+
 def _uniform(source: Any, spec: TensorSpec) -> Any:
     """Numbers in [0, 1), after rounding to the type too."""
+    if spec.dtype.is_complex:
+        return _parts(_uniform, source, spec)
     bits = _BITS.get(spec.dtype.name)
     if bits is not None:
         return source.integers(0, 1 << bits, spec.sizes) * 2.0**-bits
@@ -151,6 +166,9 @@ def _uniform(source: Any, spec: TensorSpec) -> Any:
 
 
 def _normal(source: Any, spec: TensorSpec) -> Any:
+    """Numbers of mean 0 and variance 1, which is shared by the parts of complex ones."""
+    if spec.dtype.is_complex:
+        return _parts(_normal, source, spec) * spec.dtype.numpy.type(math.sqrt(0.5))
     return source.standard_normal(spec.sizes, dtype=spec.dtype.compute.numpy)
 
 
@@ -161,10 +179,10 @@ def _declare(name: str, draw: Callable[[Any, TensorSpec], Any]) -> None:
         return filled(spec, lambda source, _: draw(source, spec), generator)
 
     def new(size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> TensorSpec:
-        return contiguous(_checked(name, size), _floating(name, dtype), parse_device(device))
+        return contiguous(_checked(name, size), _drawable(name, dtype), parse_device(device))
 
     def like(self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> TensorSpec:
-        return layout_like(f"{name}_like", self, _floating(f"{name}_like", dtype or self._dtype), device, memory_format)
+        return layout_like(f"{name}_like", self, _drawable(f"{name}_like", dtype or self._dtype), device, memory_format)
 
     for op, operand, spec, rest in (
         (name, "SymInt[] size", new, ""),
@@ -333,7 +351,7 @@ def _normal_spec(
 ) -> TensorSpec:
     if std < 0:
         raise ArgumentError("normal: std must not be negative", got=f"std={std}")
-    return contiguous(_checked("normal", size), _floating("normal", dtype), parse_device(device))
+    return contiguous(_checked("normal", size), _drawable("normal", dtype), parse_device(device))
 
 
 @extern(
@@ -383,19 +401,23 @@ for _overload, _arguments in (
 @extern("aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor",
         spec=_same, tags=_SEEDED)  # fmt: skip
 def normal_functional(self: Tensor, mean: float, std: float, *, generator: Any) -> Tensor:
-    _floating("normal", self._dtype)
+    _drawable("normal", self._dtype)
     if std < 0:
         raise ArgumentError("normal: std must not be negative", got=f"std={std}")
-    return filled(_same(self), lambda s, t: s.standard_normal(self._sizes, dtype=t) * std + mean, generator)
+    found = _same(self)
+    return filled(found, lambda source, _: _normal(source, found) * std + mean, generator)
 
 
 @extern("aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor", spec=_same,
         tags=_SEEDED, outs="out")  # fmt: skip
 def uniform(self: Tensor, low: float, high: float, *, generator: Any) -> Tensor:
-    _floating("uniform", self._dtype)
+    _drawable("uniform", self._dtype)
     if high < low:
         raise ArgumentError("uniform: needs from <= to", got=f"from={low}, to={high}")
-    return filled(_same(self), lambda s, t: s.random(self._sizes, dtype=t) * (high - low) + low, generator)
+    found = _same(self)
+    if self._dtype.is_complex:
+        return filled(found, lambda s, _: _uniform(s, found) * (high - low) + complex(low, low), generator)
+    return filled(found, lambda s, t: s.random(self._sizes, dtype=t) * (high - low) + low, generator)
 
 
 def _multinomial_spec(

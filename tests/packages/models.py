@@ -1,7 +1,7 @@
 """Models of transformers, as they are, with opweave for `torch`: results and gradients beside PyTorch's, same weights.
 
-    python tests/packages/models.py reference FILE     # PyTorch and transformers; weights, results, gradients
-    python tests/packages/models.py check FILE         # opweave and transformers
+python tests/packages/models.py reference FILE     # PyTorch and transformers; weights, results, gradients
+python tests/packages/models.py check FILE         # opweave and transformers
 """
 
 from __future__ import annotations
@@ -33,9 +33,7 @@ def models() -> Iterator[tuple[str, Any, dict[str, np.ndarray]]]:
         yield f"gpt2-{attention}", hf.GPT2LMHeadModel(gpt), words
         yield f"llama-{attention}", hf.LlamaForCausalLM(hf.LlamaConfig(num_key_value_heads=2, **size, **about)), words
         yield f"bert-{attention}", hf.BertForMaskedLM(hf.BertConfig(**size, **kept, **about)), words
-        vit = hf.ViTConfig(
-            image_size=32, patch_size=8, num_labels=5, attn_implementation=attention, **size, **kept
-        )
+        vit = hf.ViTConfig(image_size=32, patch_size=8, num_labels=5, attn_implementation=attention, **size, **kept)
         yield f"vit-{attention}", hf.ViTForImageClassification(vit), pictures
     resnet = hf.ResNetConfig(embedding_size=16, hidden_sizes=[16, 32], depths=[1, 1], num_labels=5)
     yield "resnet", hf.ResNetForImageClassification(resnet), pictures
@@ -86,7 +84,9 @@ def check(path: str) -> bool:
                 worst, where = error, key
         same = found.keys() == wanted.keys() and worst <= TOLERANCE
         good &= same
-        print(f"{'ok' if same else 'FAILED':6} {name}: {len(wanted)} results and gradients, off by {worst:.1e} ({where})")
+        print(
+            f"{'ok' if same else 'FAILED':6} {name}: {len(wanted)} results and gradients, off by {worst:.1e} ({where})"
+        )
     return good
 
 

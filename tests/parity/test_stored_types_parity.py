@@ -33,7 +33,7 @@ def test_every_number_converts_alike(name, source):
     np.testing.assert_array_equal(back.double().numpy(), their_back.double().numpy())
 
 
-@pytest.mark.parametrize("name", (*NAMES, *UNSIGNED))
+@pytest.mark.parametrize("name", [*NAMES, *UNSIGNED])
 def test_integers_convert_alike(name):
     numbers = [-300, -1, 0, 1, 7, 255, 256, 70000, 2**40 + 3]
     (ours, theirs) = both(name)
@@ -79,9 +79,11 @@ def test_what_is_refused_and_given_is_alike(name):
     for label, use in REFUSED.items():
         with pytest.raises((NotImplementedError, RuntimeError)):
             use(torch, y)
-        with pytest.raises(TypeError):
+        try:
             use(opweave, x)
-            pytest.fail(label)
+        except TypeError:
+            continue
+        pytest.fail(label)
     for label, use in GIVEN.items():
         found, wanted = use(opweave, x), use(torch, y)
         assert found.dtype.name == str(wanted.dtype).removeprefix("torch."), label
