@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from oracle import close
 
 import opweave
 
@@ -48,10 +49,8 @@ def both(name, arguments):
     return made, list(ours.values()), list(theirs.values())
 
 
-def same(found, wanted, what, rtol=1e-8):
-    np.testing.assert_allclose(
-        found.detach().numpy(), wanted.detach().numpy(), rtol=rtol, atol=1e-9, equal_nan=True, err_msg=what
-    )
+def same(found, wanted, what, difference="distributions"):
+    close(found.detach().numpy(), wanted.detach().numpy(), difference, what)
 
 
 def gradients(found, wanted, ours, theirs, what):
@@ -60,7 +59,7 @@ def gradients(found, wanted, ours, theirs, what):
     wanted.sum().backward(retain_graph=True)
     for a, b in zip(ours, theirs, strict=True):
         if b.grad is not None:
-            same(a.grad, b.grad, f"gradients of {what}", 1e-6)
+            same(a.grad, b.grad, f"gradients of {what}", "distributions, gradients")
             a.grad = b.grad = None
 
 
@@ -90,10 +89,10 @@ def test_densities_moments_and_entropies(name):
 def test_distribution_functions(name):
     (p, q), *_ = both(name, CASES[name][0])
     values = q.sample((4,))
-    same(p.cdf(opweave.tensor(values.numpy())), q.cdf(values), "cdf", 1e-6)
+    same(p.cdf(opweave.tensor(values.numpy())), q.cdf(values), "cdf", "distributions, gradients")
     if name != "Gamma":  # no difference: PyTorch has none either
         chances = torch.linspace(0.05, 0.95, 5, dtype=torch.float64).view(-1, *(1,) * len(q.batch_shape))
-        same(p.icdf(opweave.tensor(chances.numpy())), q.icdf(chances), "icdf", 1e-6)
+        same(p.icdf(opweave.tensor(chances.numpy())), q.icdf(chances), "icdf", "distributions, gradients")
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -126,7 +125,7 @@ def test_draws_have_the_distribution(name):
         q.mean.sum().backward()
         for a, b in zip(ours, theirs, strict=True):
             if b.grad is not None:
-                np.testing.assert_allclose(a.grad.numpy(), b.grad.numpy(), rtol=0.1, atol=0.1)
+                close(a.grad.numpy(), b.grad.numpy(), "distributions, gradients of means of draws")
 
 
 def test_gamma_gradients_at_given_draws():
@@ -136,7 +135,7 @@ def test_gamma_gradients_at_given_draws():
         opweave.tensor(np.broadcast_to(shapes, draws.shape).copy()), opweave.tensor(draws)
     )
     wanted = torch._standard_gamma_grad(torch.tensor(np.broadcast_to(shapes, draws.shape).copy()), torch.tensor(draws))
-    np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=2e-3)  # no difference: theirs approximates
+    close(found.numpy(), wanted.numpy(), "gamma, gradients of draws")
 
 
 def test_taken_together_and_what_is_refused():
@@ -181,6 +180,6 @@ def test_in_a_compiled_function():
         found.backward()
         outcomes.append([found.item(), mean.grad.numpy(), log_std.grad.numpy()])
     for a, b in zip(*outcomes, strict=True):
-        np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-5)
+        close(a, b, "distributions, compiled")
     drawn = opweave.compile(lambda a: d.Gamma(a, 2.0).rsample(), fullgraph=True)(opweave.full((500,), 3.0))
     assert 1.2 < drawn.mean().item() < 1.8
