@@ -499,12 +499,12 @@ def _declare_fill(
         f"aten::{name}{suffix}(Tensor self{numbers}, *, Generator? generator=None) -> Tensor", spec=spec_of,
         tags=_SEEDED, outs=f"{overload}_out" if overload else "out"
     )  # fmt: skip
-    def filled(self: Tensor, *rest: Any, generator: Any = None) -> Tensor:
+    def drawn(self: Tensor, *rest: Any, generator: Any = None) -> Tensor:
         spec = spec_of(self, *rest)
         return filled(spec, lambda source, _: draw(source, spec, *rest), generator)
 
     filled.backward(self=zeros)
-    InplaceDecl(f"aten::{name}_{suffix}(Tensor(a!) self{numbers}, *, {_GENERATOR}", filled.op)
+    InplaceDecl(f"aten::{name}_{suffix}(Tensor(a!) self{numbers}, *, {_GENERATOR}", drawn.op)
 
 
 def _check_scale(scale: str) -> Callable[..., None]:

@@ -34,7 +34,8 @@ def outcome(torch: Any, function: Any, inputs: dict[str, Any], backward: bool) -
     rng = np.random.default_rng(1)
     if backward:
         weights = [torch.from_numpy(rng.standard_normal(tuple(r.shape))).to(r.dtype) for r in results]
-        sum((r * w).sum() for r, w in zip(results, weights, strict=True)).backward()
+        total: Any = sum((r * w).sum() for r, w in zip(results, weights, strict=True))
+        total.backward()
     grads = [t.grad for t in inputs.values() if t.requires_grad]
     return [np.asarray(t.detach().numpy(), np.float64) for t in (*results, *grads)]
 
