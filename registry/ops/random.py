@@ -503,7 +503,7 @@ def _declare_fill(
         spec = spec_of(self, *rest)
         return filled(spec, lambda source, _: draw(source, spec, *rest), generator)
 
-    filled.backward(self=zeros)
+    drawn.backward(self=zeros)
     InplaceDecl(f"aten::{name}_{suffix}(Tensor(a!) self{numbers}, *, {_GENERATOR}", drawn.op)
 
 
