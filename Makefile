@@ -8,6 +8,7 @@
 #   make parity   the tests that compare with PyTorch
 #   make wheel    build the wheel, install it, run README, demo and a tenth of the tests there  (wheel PART=2/10)
 #   make matrix   the kernel suite with each Triton that is supported        (matrix TRITONS=3.9)
+#   make packages fla, Liger, FlagGems and others, with `import torch` giving opweave; a few minutes
 #   make bench    beside PyTorch, on the CPU; about a quarter hour           (bench ARGS="--only steady")
 #   make kernels  Triton kernels beside other libraries; writes benchmarks/kernels.md and kernels.svg
 
@@ -22,7 +23,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 # Tests start many processes, which start sooner from compiled files.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo examples quick check test lint parity wheel matrix bench kernels clean
+.PHONY: demo examples quick check test lint parity wheel matrix packages bench kernels clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -87,6 +88,22 @@ matrix-%: .matrix/%/.stamp
 	.matrix/$*/bin/python -m pip install --quiet --editable . 'triton==$*.*' scipy pytest pytest-xdist hypothesis expecttest
 	touch $@
 
+# Packages that were written for PyTorch, where there is none: their modules import, and their ops are right.
+packages: $(VENV)/.stamp-parity .packages/.stamp
+	$(BIN)/python tests/packages/operations.py reference .packages/references.npz
+	.packages/env/bin/python tests/packages/importing.py $(ARGS)
+	.packages/env/bin/python tests/packages/operations.py check .packages/references.npz
+	PYTHONPATH=$(wildcard .packages/env/lib/python3*/site-packages) $(BIN)/python tests/packages/models.py reference \
+		.packages/models.npz
+	.packages/env/bin/python tests/packages/models.py check .packages/models.npz
+
+.packages/.stamp: pyproject.toml tests/packages/requirements.txt
+	$(PYTHON) -m venv .packages/env
+	.packages/env/bin/python -m pip install --quiet --upgrade pip
+	.packages/env/bin/python -m pip install --quiet --editable . 'triton==3.6.*' scipy
+	.packages/env/bin/python -m pip install --quiet --no-deps -r tests/packages/requirements.txt
+	touch $@
+
 bench: $(VENV)/.stamp-bench
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
@@ -94,7 +111,7 @@ kernels: $(VENV)/.stamp-bench
 	$(BIN)/python benchmarks/kernels.py --page $(ARGS)
 
 clean:
-	rm -rf $(VENV) .matrix .wheel build dist opweave.egg-info .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .matrix .wheel .packages build dist opweave.egg-info .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 # A stamp says that the extra of its name is installed as pyproject.toml has it.
 $(VENV)/.stamp-%: pyproject.toml | $(BIN)/python

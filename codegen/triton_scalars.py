@@ -16,6 +16,8 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import CompileError
 
 TYPE = {
+    "uint16": "tl.uint16", "uint32": "tl.uint32", "uint64": "tl.uint64", "float8_e4m3fn": "tl.float8e4nv",
+    "float8_e5m2": "tl.float8e5", "float8_e4m3fnuz": "tl.float8e4b8", "float8_e5m2fnuz": "tl.float8e5b16",
     "bool": "tl.int1", "uint8": "tl.uint8", "int8": "tl.int8", "int16": "tl.int16", "int32": "tl.int32",
     "int64": "tl.int64", "float16": "tl.float16", "bfloat16": "tl.bfloat16", "float32": "tl.float32",
     "float64": "tl.float64",
@@ -41,6 +43,8 @@ _TRITONS = {
     "fma": "tl.fma", "maxnum": "tl.maximum", "minnum": "tl.minimum", "clamp": "tl.clamp", "sqrt_rn": "tl.sqrt_rn",
     "div_rn": "tl.div_rn",
 }  # fmt: skip
+#: Where numbers begin that a float8 type rounds to no finite one.
+_BEYOND = {"float8_e4m3fnuz": 248.0, "float8_e5m2": 61440.0, "float8_e5m2fnuz": 61440.0}
 _ALL_NAN = ", propagate_nan=tl.PropagateNan.ALL"
 #: Primitives that are given constants with their types.
 TYPED = frozenset((*_TRITONS, "clamp_nan", "convert", "bits"))
@@ -124,10 +128,28 @@ def needs_libdevice(value: Prim | Extern) -> bool:
 def _cast(value: Prim, operand: tuple[str, int]) -> tuple[str, int]:
     source, target = value.args[0].dtype, value.dtype
     text = _wrap(operand, ATOM)
+    if target.is_stored:
+        return _narrowed(text if source.name == "float32" else f"{text}.to(tl.float32)", target), ATOM
+    if source.is_stored and target.name != "float32":
+        text = f"{text}.to(tl.float32)"
     if source.kind == "f" and target.kind in "iu" and target.itemsize < 4:
         # Through a wide integer: out of range values wrap as they do in PyTorch, instead of saturating.
         return f"{text}.to(tl.int32).to({TYPE[target.name]})", ATOM
     return f"{text}.to({TYPE[target.name]})", ATOM
+
+
+def _narrowed(text: str, target: DType) -> str:
+    """A float32 as a float8: Triton takes the greatest value for what is beyond, PyTorch does so in one type alone."""
+    name, beyond = TYPE[target.name], _BEYOND.get(target.name)
+    if beyond is None:
+        return f"{text}.to({name})"
+    if target.name.endswith("fnuz"):
+        return f"tl.where(tl.abs({text}) >= {beyond}, float('nan'), {text}).to({name})"
+    # The greatest value and infinity are neighbours.
+    return (
+        f"({text}.to({name}).to(tl.uint8, bitcast=True) + (tl.abs({text}) >= {beyond}).to(tl.uint8))"
+        f".to({name}, bitcast=True)"
+    )
 
 
 def _wrap(operand: tuple[str, int], level: int) -> str:

@@ -42,6 +42,11 @@ with _deferred(patient=False), _uncollected():
         complex64,
         complex128,
         double,
+        float8_e4m3fn,
+        float8_e4m3fnuz,
+        float8_e5m2,
+        float8_e5m2fnuz,
+        float8_e8m0fnu,
         float16,
         float32,
         float64,
@@ -56,6 +61,9 @@ with _deferred(patient=False), _uncollected():
         set_default_dtype,
         short,
         uint8,
+        uint16,
+        uint32,
+        uint64,
     )
     from opweave.registry.exchange import from_dlpack
     from opweave.registry.higher_order import HigherOrderOperator
@@ -103,6 +111,7 @@ if TYPE_CHECKING:
     from opweave import (
         amp,
         autograd,
+        distributions,
         export,
         fft,
         func,
@@ -204,6 +213,7 @@ _LAZY = {
     "fft": ("opweave.fft", None),
     "linalg": ("opweave.linalg", None),
     "special": ("opweave.special", None),
+    "distributions": ("opweave.distributions", None),
     "masked": ("opweave.masked", None),
     "finfo": ("opweave.registry.numeric_limits", "finfo"),
     "iinfo": ("opweave.registry.numeric_limits", "iinfo"),
@@ -251,9 +261,11 @@ __all__ = [
     "amp", "autocast", "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",
     "set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled",
     "ShapeEnv", "SymBool", "SymFloat", "SymInt", "associative_scan", "check", "check_is_size", "checkpoint", "cond",
+    "distributions",
     "explain", "export", "fft", "func", "linalg", "load_compiled", "map", "mark_dynamic", "mark_static", "masked",
     "optim", "report", "safetensors", "scan", "signal", "special", "sym_float", "sym_int", "sym_max", "sym_min",
-    "sym_not", "uint8", "vmap", "while_loop", *_surface.functions(),
+    "sym_not", "uint8", "uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
+    "float8_e5m2fnuz", "float8_e8m0fnu", "vmap", "while_loop", *_surface.functions(),
 ]  # fmt: skip
 
 

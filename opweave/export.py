@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from opweave.nn.exported import UnflattenedModule, unflatten
 from opweave.registry.loading import load_heavy, load_triton
 from opweave.tracer.export import kernels as _kernels
 from opweave.tracer.export.dims import Dim
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ConstantArgument", "Dim", "ExportGraphSignature", "ExportedProgram", "InputKind", "InputSpec", "OutputKind",
-    "OutputSpec", "TensorArgument", "compile", "export", "load", "save",
+    "OutputSpec", "TensorArgument", "UnflattenedModule", "compile", "export", "load", "save", "unflatten",
 ]  # fmt: skip
 
 

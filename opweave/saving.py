@@ -16,7 +16,7 @@ from typing import IO, Any
 import numpy as np
 
 from opweave.registry.device import Device, cpu, parse_device
-from opweave.registry.dtypes import DTYPES, DType, bfloat16
+from opweave.registry.dtypes import DTYPES, DType
 from opweave.registry.errors import ArgumentError
 from opweave.registry.interrupts import let_through
 from opweave.registry.ops import copies
@@ -53,7 +53,7 @@ def save(obj: Any, f: File) -> None:
         for number, t in enumerate(tensors):
             array = copies.to(t.detach(), "cpu").contiguous().numpy()
             with archive.open(f"data/{number}.npy", "w", force_zip64=True) as file:
-                plain = array.view(np.uint16) if t._dtype is bfloat16 else array
+                plain = array if t._dtype.bits is None else array.view(t._dtype.bits)
                 np.lib.format.write_array(file, plain, allow_pickle=False)
 
 
@@ -118,10 +118,10 @@ def _tensor(archive: zipfile.ZipFile, about: dict[str, Any], place: Device | Non
     dtype = DTYPES[about["dtype"]]
     data = archive.read(f"data/{int(about['tensor'])}.npy")
     array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
-    if dtype is bfloat16:
-        if array.dtype != np.uint16:
+    if dtype.bits is not None:
+        if array.dtype != dtype.bits:
             raise ValueError(f"elements of {array.dtype}")
-        array = array.view(bfloat16.numpy)
+        array = array.view(dtype.numpy)
     if array.dtype != dtype.numpy:
         raise ValueError(f"elements of {array.dtype} for {dtype.name}")
     made = Tensor._from_array(array, cpu)

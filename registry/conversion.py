@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from opweave.registry.device import Device, cpu, parse_device
-from opweave.registry.dtypes import DType, as_dtype, bfloat16
+from opweave.registry.dtypes import DType, as_dtype
 from opweave.registry.errors import ArgumentError, ShapeError
 from opweave.registry.exchange import from_dlpack
 from opweave.registry.ops import copies, creation
@@ -100,7 +100,7 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     typed = array.view(kind.numpy)
     if not typed.flags.writeable:
         typed = typed.copy()
-    if kind is bfloat16:
+    if kind.bits is not None:
         found = Tensor._from_array(typed, cpu)
     else:
         found = from_numpy(typed)

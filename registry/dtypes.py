@@ -15,6 +15,12 @@ import numpy as np
 from opweave.registry.errors import DTypeError
 from opweave.registry.loading import load_heavy
 
+#: DLPack's codes of the types that NumPy has not, and ml_dtypes has.
+_DLPACK = {
+    "bfloat16": 4, "float8_e4m3fn": 10, "float8_e4m3fnuz": 11, "float8_e5m2": 12, "float8_e5m2fnuz": 13,
+    "float8_e8m0fnu": 14,
+}  # fmt: skip
+
 
 class DType:
     """An element type.
@@ -37,7 +43,7 @@ class DType:
 
     __slots__ = (
         "name", "short", "kind", "itemsize", "triton", "is_floating_point", "is_complex", "is_signed", "priority",
-        "dlpack", "_numpy", "compute",
+        "dlpack", "_numpy", "compute", "is_stored", "bits",
     )  # fmt: skip
 
     def __init__(self, name: str, short: str, kind: str, itemsize: int, triton: str | None, priority: int):
@@ -50,14 +56,18 @@ class DType:
         self.is_floating_point = kind == "f"
         self.is_complex = kind == "c"
         self.is_signed = kind in "ifc"
-        self.dlpack = (4 if name == "bfloat16" else "iuf__cb".index(kind)) | itemsize << 11 | 1 << 16
+        self.dlpack = _DLPACK.get(name, "iuf__cb".index(kind)) | itemsize << 11 | 1 << 16
         self._numpy: np.dtype[Any] | None = None
+        #: Whether values are only kept in it: copied, converted and compared, but not computed with.
+        self.is_stored = kind == "f" and itemsize == 1
+        #: NumPy's type for the bits, where NumPy has no such type, as in files; else None.
+        self.bits: np.dtype[Any] | None = np.dtype(f"u{itemsize}") if name in _DLPACK else None
         #: The type that arithmetic on this one is done in (half types widen to float32).
         self.compute: DType = self
 
     @property
     def numpy(self) -> np.dtype[Any]:
-        """The NumPy dtype (bfloat16 comes from ml_dtypes, loaded at first use)."""
+        """The NumPy dtype (bfloat16 and float8 types come from ml_dtypes, loaded at first use)."""
         if self._numpy is None:
             self._numpy = np.dtype(getattr(load_heavy("ml_dtypes"), self.name))
         return self._numpy
@@ -87,8 +97,16 @@ _ROWS = (
     ("uint8",      "u8",   "u", 1,  "u8",   1),
     ("int8",       "i8",   "i", 1,  "i8",   1),
     ("int16",      "i16",  "i", 2,  "i16",  2),
+    ("uint16",     "u16",  "u", 2,  "u16",  2),
     ("int32",      "i32",  "i", 4,  "i32",  3),
+    ("uint32",     "u32",  "u", 4,  "u32",  3),
     ("int64",      "i64",  "i", 8,  "i64",  4),
+    ("uint64",     "u64",  "u", 8,  "u64",  4),
+    ("float8_e8m0fnu",  "f8e8m0fnu",  "f", 1, None,      5),
+    ("float8_e5m2fnuz", "f8e5m2fnuz", "f", 1, "fp8e5b16", 5),
+    ("float8_e4m3fnuz", "f8e4m3fnuz", "f", 1, "fp8e4b8", 5),
+    ("float8_e5m2",     "f8e5m2",     "f", 1, "fp8e5",   5),
+    ("float8_e4m3fn",   "f8e4m3fn",   "f", 1, "fp8e4nv", 5),
     ("float16",    "f16",  "f", 2,  "fp16", 6),
     ("bfloat16",   "bf16", "f", 2,  "bf16", 6),
     ("float32",    "f32",  "f", 4,  "fp32", 7),
@@ -98,6 +116,8 @@ _ROWS = (
 )  # fmt: skip
 
 DTYPES: dict[str, DType] = {row[0]: DType(*row) for row in _ROWS}
+#: Types that all ops are defined for; PyTorch has the others to keep values in, or for a few ops.
+COMPUTED = tuple(d for d in DTYPES.values() if not d.is_stored and (d.kind != "u" or d.itemsize == 1))
 BY_SHORT: dict[str, DType] = {d.short: d for d in DTYPES.values()}
 BY_DLPACK: dict[int, DType] = {d.dlpack: d for d in DTYPES.values()}
 
@@ -107,6 +127,14 @@ int8 = DTYPES["int8"]
 int16 = short = DTYPES["int16"]
 int32 = DTYPES["int32"]
 int64 = long = DTYPES["int64"]
+uint16 = DTYPES["uint16"]
+uint32 = DTYPES["uint32"]
+uint64 = DTYPES["uint64"]
+float8_e8m0fnu = DTYPES["float8_e8m0fnu"]
+float8_e5m2fnuz = DTYPES["float8_e5m2fnuz"]
+float8_e4m3fnuz = DTYPES["float8_e4m3fnuz"]
+float8_e5m2 = DTYPES["float8_e5m2"]
+float8_e4m3fn = DTYPES["float8_e4m3fn"]
 float16 = half = DTYPES["float16"]
 bfloat16 = DTYPES["bfloat16"]
 float32 = DTYPES["float32"]
@@ -114,10 +142,12 @@ float64 = double = DTYPES["float64"]
 complex64 = cfloat = DTYPES["complex64"]
 complex128 = cdouble = DTYPES["complex128"]
 float16.compute = bfloat16.compute = float32
+for _d in (float8_e8m0fnu, float8_e5m2fnuz, float8_e4m3fnuz, float8_e5m2, float8_e4m3fn):
+    _d.compute = float32
 
 _BY_NUMPY: dict[Any, DType] = {}
 for _d in DTYPES.values():
-    if _d is not bfloat16:
+    if _d.bits is None:
         _d._numpy = np.dtype(_d.name)
         _BY_NUMPY[_d._numpy] = _d
 
@@ -136,8 +166,8 @@ def from_numpy(dtype: Any) -> DType:
     if found is None:
         dtype = np.dtype(dtype)
         found = _BY_NUMPY.get(dtype.newbyteorder("=")) if dtype.isnative else None
-        if found is None and dtype.name == "bfloat16":
-            _BY_NUMPY[dtype] = found = bfloat16
+        if found is None and dtype.name in _DLPACK:
+            _BY_NUMPY[dtype] = found = DTYPES[dtype.name]
         if found is None:
             raise DTypeError(
                 f"from_numpy: no opweave dtype for NumPy's {dtype}",
@@ -189,9 +219,22 @@ def _category(dtype: DType) -> int:
 
 @functools.cache
 def promote_types(a: DType, b: DType) -> DType:
-    """The smallest type that holds both, by PyTorch's table (two different half types give float32)."""
+    """The smallest type that holds both, by PyTorch's table (two different half types give float32).
+
+    Raises
+    ------
+    DTypeError
+        Where one is a float8 type, or an unsigned one of more than 8 bits and the other no floating one: PyTorch has no
+        rule for these.
+    """
     if a is b:
         return a
+    wide = [d for d in (a, b) if d.kind == "u" and d is not uint8]
+    if a.is_stored or b.is_stored or wide and not (a.is_floating_point or b.is_floating_point):
+        raise DTypeError(
+            "promotion for float8 types, and for uint16, uint32 and uint64, is not supported",
+            got=f"{a.name} and {b.name}", hint="convert one with .to(dtype)",
+        )  # fmt: skip
     if a.priority > b.priority:
         a, b = b, a
     category_a, category_b = _category(a), _category(b)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from opweave.registry.dtypes import DType, as_dtype, bfloat16, get_default_dtype
+from opweave.registry.dtypes import DType, as_dtype, get_default_dtype
 from opweave.registry.errors import DTypeError
 from opweave.registry.loading import load_heavy
 
@@ -43,11 +45,11 @@ class finfo:
         if dtype.kind not in "fc":
             raise DTypeError("finfo: expected a floating or complex type", got=repr(dtype), hint="iinfo")
         part = dtype.to_real() if dtype.kind == "c" else dtype
-        found = load_heavy("ml_dtypes").finfo("bfloat16") if part is bfloat16 else np.finfo(part.numpy)
+        found = np.finfo(part.numpy) if part.bits is None else load_heavy("ml_dtypes").finfo(part.numpy)
         self.bits = 8 * part.itemsize
         self.eps, self.max, self.min = float(found.eps), float(found.max), float(found.min)
         self.tiny = self.smallest_normal = float(found.tiny)
-        self.resolution = 10.0 ** -int(found.precision)
+        self.resolution = 10.0 ** -int(math.log10(1 / self.eps)) if part.is_stored else 10.0 ** -int(found.precision)
         self.dtype = part.name
 
     def __eq__(self, other: object) -> bool:

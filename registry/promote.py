@@ -21,6 +21,11 @@ Number = bool | int | float | complex
 
 #: The greatest finite value of each floating type.
 GREATEST = {
+    "float8_e4m3fn": 448.0,
+    "float8_e4m3fnuz": 240.0,
+    "float8_e5m2": 57344.0,
+    "float8_e5m2fnuz": 57344.0,
+    "float8_e8m0fnu": math.ldexp(1.0, 127),
     "float16": 65504.0,
     "bfloat16": math.ldexp(255.0, 120),
     "float32": math.ldexp(16777215.0, 104),
@@ -29,8 +34,24 @@ GREATEST = {
 
 
 def computed(dtype: DType) -> tuple[DType, DType]:
-    """The type that arithmetic of a type is done in, and the type itself, that of its results."""
+    """The type that arithmetic of a type is done in, and the type itself, that of its results.
+
+    Raises
+    ------
+    DTypeError
+        If there is no arithmetic of it.
+    """
+    if dtype.is_stored:
+        raise not_computed(dtype)
     return dtype.compute, dtype
+
+
+def not_computed(dtype: DType) -> DTypeError:
+    """What is said where arithmetic of a type is asked for that values are only kept in."""
+    return DTypeError(
+        f"no arithmetic is defined for {dtype.name}, which values are kept in", got=dtype.name,
+        hint="convert with .float() first, and with .to(dtype) afterwards",
+    )  # fmt: skip
 
 
 def broadcast_shapes(op: str, *shapes: Sequence[int]) -> tuple[int, ...]:
@@ -251,7 +272,7 @@ def as_element(op: str, value: Any, dtype: DType) -> Any:
     DTypeError
         If the type cannot hold it.
     """
-    if dtype.kind == "f" and value.__class__ in _PLAIN and -60000 <= value <= 60000:  # any of them holds it
+    if dtype.itemsize > 1 and dtype.kind == "f" and value.__class__ in _PLAIN and -60000 <= value <= 60000:
         return float(value)
     if isinstance(value, Symbolic):
         return value

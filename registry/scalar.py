@@ -172,15 +172,19 @@ class ArrayScalars(Scalars):
         x = x if hasattr(x, "dtype") else self.xp.asarray(x)
         if dtype is dtypes.bool_:
             return x != 0
+        if x.dtype.itemsize == 1 and x.dtype.kind not in "biu":  # NumPy knows of no rules for float8 types
+            x = x.astype(np.float32)
         if x.dtype.kind == "f" and dtype.kind in "iu":
             return _float_to_int(self.xp, x, dtype.numpy)
         if x.dtype.kind == "c" and dtype.kind != "c":
             x = x.real
             return self.cast(x, dtype)
-        return x.astype(dtype.numpy)
+        return narrowed(self.xp, x, dtype) if dtype.is_stored else x.astype(dtype.numpy)
 
     def const(self, value: complex, dtype: DType) -> Value:
-        return self.xp.asarray(value).astype(dtype.numpy)
+        return (
+            self.cast(self.xp.asarray(value), dtype) if dtype.is_stored else self.xp.asarray(value).astype(dtype.numpy)
+        )
 
     def dtype(self, x: Value) -> DType:
         if hasattr(x, "dtype"):
@@ -269,6 +273,23 @@ class ArrayScalars(Scalars):
         return found
 
 
+def narrowed(xp: Any, x: Any, dtype: DType) -> Any:
+    """Values as elements of a float8 type, by way of float32.
+
+    Where PyTorch and ml_dtypes differ, PyTorch's rule: float8_e4m3fn takes its greatest value for what is beyond, and
+    float8_e8m0fnu, powers of two alone, has ties to the greater one and takes no notice of signs.
+    """
+    wide = x.astype(np.float32)
+    if dtype is dtypes.float8_e4m3fn:
+        wide = xp.clip(wide, -448.0, 448.0)
+    elif dtype is dtypes.float8_e8m0fnu:
+        bits = wide.view(np.uint32)
+        exponent, mantissa = bits >> 23 & 0xFF, bits & 0x7FFFFF
+        up = (mantissa >= 0x400000) & ((mantissa > 0x400000) | (exponent > 0)) & (exponent < 0xFF)
+        return (exponent + up).astype(np.uint8).view(dtype.numpy)
+    return wide.astype(dtype.numpy)
+
+
 def _check_divisor(xp: Any, a: Any, b: Any) -> None:
     """Refuse an integer division by zero on the CPU; on a GPU it would have to wait for the data."""
     if xp is np and np.result_type(a, b).kind in "iu" and not np.all(b) and np.size(a) and np.size(b):
@@ -279,6 +300,11 @@ def _float_to_int(xp: Any, x: Any, target: np.dtype[Any]) -> Any:
     """Truncate as x86 and PyTorch do: NaN and what is out of range become the least int32 (int64); then wrap."""
     kind, bound = (np.int64, 2.0**63) if target.itemsize == 8 else (np.int32, 2.0**31)
     wide = xp.trunc(x.astype(np.float32) if x.dtype.itemsize < 4 else x)
+    if target.kind == "u" and target.itemsize >= 4:  # the type itself holds more
+        large = (wide >= bound) & (wide < 2 * bound)
+        if large.any():
+            small = _float_to_int(xp, xp.where(large, 0, wide), target)
+            return xp.where(large, xp.where(large, wide, 0).astype(target), small)
     outside = ~((wide >= -bound) & (wide < bound))
     if outside.any():
         wide = xp.where(outside, -bound, wide)

@@ -94,6 +94,47 @@ class Storage:
         return f"Storage(device={self.device}, nbytes={self.nbytes}, version={self.version})"
 
 
+class UntypedStorage:
+    """A storage as PyTorch's callers see it: `Tensor.untyped_storage()`; equal ones are one memory."""
+
+    __slots__ = ("_storage",)
+
+    def __init__(self, storage: Storage):
+        self._storage = storage
+
+    @property
+    def device(self) -> Device:
+        """Where the memory is."""
+        return self._storage.device
+
+    def data_ptr(self) -> int:
+        """Address of the first byte on the device."""
+        return self._storage.ptr
+
+    def nbytes(self) -> int:
+        """The length in bytes."""
+        return self._storage.nbytes
+
+    size = __len__ = nbytes
+
+    def element_size(self) -> int:
+        """Bytes of an element: 1."""
+        return 1
+
+    def tolist(self) -> list[int]:
+        """The bytes as numbers."""
+        return self._storage.device.memory.to_host(self._storage.bytes()).tolist()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UntypedStorage) and other._storage is self._storage
+
+    def __hash__(self) -> int:
+        return id(self._storage)
+
+    def __repr__(self) -> str:
+        return f"UntypedStorage(device={self.device}, nbytes={self.nbytes()})"
+
+
 class _Span:
     """Lends an array's memory as bytes: NumPy's interface protocol keeps this object, and so the owner, alive."""
 

@@ -23,7 +23,7 @@ from opweave.registry.errors import ArgumentError, AutogradError, DeviceError, D
 from opweave.registry.hooks import Hook
 from opweave.registry.keys import GRAD, PYTHON_BIT, TENSOR_BITS as _KEY_BITS, VIEW_BIT, WATCHED, state
 from opweave.registry.spec import TensorSpec, contiguous_strides, span
-from opweave.registry.storage import Storage
+from opweave.registry.storage import Storage, UntypedStorage
 from opweave.registry.strided import Strided
 
 _version_lock = forking.short_lock()
@@ -178,9 +178,9 @@ class Tensor(Strided):
 
     # ---- memory ----------------------------------------------------------------------------------------------------
 
-    def untyped_storage(self) -> Storage:
+    def untyped_storage(self) -> UntypedStorage:
         """The memory this tensor looks into."""
-        return self._storage
+        return UntypedStorage(self._storage)
 
     @property
     def _version(self) -> int:
@@ -305,8 +305,11 @@ class Tensor(Strided):
         return array.copy() if copy else array
 
     def __dlpack__(self, **kwargs: Any) -> Any:
-        if self._dtype.name == "bfloat16":
-            raise DTypeError("__dlpack__: NumPy cannot export bfloat16", hint="export x.view(opweave.int16)")
+        if self._dtype.bits is not None:
+            raise DTypeError(
+                f"__dlpack__: NumPy cannot export {self._dtype.name}",
+                hint=f"export x.view(opweave.{'uint8' if self._dtype.itemsize == 1 else 'int16'})",
+            )
         if state.modes:
             self._look("__dlpack__")
         if when_read.call is not None:
@@ -338,7 +341,7 @@ class Tensor(Strided):
         if when_read.call is not None:
             self._hand_out("tolist")
         array = self.numpy(force=True)
-        return (array.astype(np.float32) if self._dtype.name == "bfloat16" else array).tolist()
+        return (array.astype(np.float32) if self._dtype.bits is not None else array).tolist()
 
     def __bool__(self) -> bool:
         if self.numel() != 1:

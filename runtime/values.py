@@ -7,11 +7,13 @@ type whose values are compared by a looser `==`: a value is read out whole (`run
 
 from __future__ import annotations
 
+import abc
 import collections
 import contextvars
 import datetime
 import enum
 import functools
+import inspect
 import logging
 import operator
 import re
@@ -46,7 +48,7 @@ _FIXED = (
     DType, Device, HigherOrderOperator, Namespace, Ops, types.WrapperDescriptorType, types.MethodDescriptorType,
     types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
     type(vars(collections.namedtuple("_", "field"))["field"]), types.CodeType, np.ufunc, re.Pattern, object,
-)  # fmt: skip
+    inspect.Signature, inspect.Parameter, type(vars(abc.ABC)["_abc_impl"]))  # fmt: skip
 _MAPPINGS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter, types.MappingProxyType)
 _MUTABLE = frozenset(kind for kind in READERS if kind.__name__ in ("bytearray", "array", "memoryview"))
 _LOCKS = (type(threading.Lock()), type(threading.RLock()))
@@ -54,9 +56,7 @@ _CACHED = type(functools.lru_cache(None)(len))
 _GETTERS = (operator.attrgetter, operator.itemgetter, operator.methodcaller)
 _PLAIN = (int, str, bytes)
 #: Classes of the standard library that are written in Python and keep what they have in attributes.
-_IN_PYTHON = frozenset(
-    {"collections", "types", "argparse", "string", "typing", "fractions", "functools", "dataclasses"}
-)
+_IN_PYTHON = frozenset("collections types argparse string typing fractions functools dataclasses".split())
 #: Closed-over arrays up to this size are compared by content at each call; larger ones must be tensors.
 _ARRAY_BYTES = 1024
 #: What a tensor tells that neither its layout nor its place in autograd decides.

@@ -23,7 +23,7 @@ def test_the_walk_through_an_op_is_the_op():
     source = inspect.getsource(activation)
     page = (ROOT / "docs" / "how-to" / "op.md").read_text().partition("## Doing it")[0]
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     for block in blocks:
         assert block in source, block
 
@@ -39,7 +39,7 @@ def test_the_page_on_triton_runs(tmp_path):
 
 def test_the_page_on_training_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / "training.md").read_text(), re.M | re.S)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     script = tmp_path / "training.py"  # a file, so that errors and traces have lines to show
     script.write_text("\n".join(blocks))
     monkeypatch.chdir(tmp_path)

@@ -123,7 +123,10 @@ def _pointee(text: str) -> str:
     return text.split(",")[0].rstrip(">") + ">" if text.startswith("!tt.ptr<") else text
 
 
-_MLIR = {"fp16": "f16", "bf16": "bf16", "fp32": "f32", "fp64": "f64", "i1": "i1", "u1": "i1"}
+_MLIR = {
+    "fp8e5": "f8E5M2", "fp8e4nv": "f8E4M3FN", "fp8e4b8": "f8E4M3FNUZ", "fp8e5b16": "f8E5M2FNUZ", "fp16": "f16",
+    "bf16": "bf16", "fp32": "f32", "fp64": "f64", "i1": "i1", "u1": "i1",
+}  # fmt: skip
 
 
 def _mlir_type(kind: str) -> str:

@@ -15,6 +15,7 @@ from opweave.compat.absent import absent
 from opweave.compat.names import ABSENT, PLACES, PRESENT, VERSION
 from opweave.registry.errors import ArgumentError
 from opweave.registry.interrupts import let_through
+from opweave.registry.op import ops
 
 _TOP = "torch"
 
@@ -41,6 +42,8 @@ class Stand(ModuleType):
         own = PRESENT.get(self.__name__, {})
         if name in own:
             return own[name]
+        if self.__name__ == _TOP and name == "ops":
+            return Ops(ops, "torch.ops")
         real = self.__dict__["_real"]
         full = f"{self.__name__}.{name}"
         if full in PRESENT or full in ABSENT:
@@ -58,6 +61,35 @@ class Stand(ModuleType):
         real = self.__dict__["_real"]
         own = [*PRESENT.get(self.__name__, ()), *ABSENT.get(self.__name__, ())]
         return sorted({*own, *(dir(real) if real is not None else ())})
+
+
+class Ops:
+    """`torch.ops`: opweave's ops, and placeholders for those of PyTorch's that packages name and that are not here."""
+
+    def __init__(self, real: Any, place: str) -> None:
+        self._real, self._place = real, place
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        names = ABSENT.get(self._place, frozenset())
+        try:
+            found = getattr(self._real, name)
+        except AttributeError:
+            if name not in names:
+                raise
+            return absent(f"{self._place}.{name}")  # not kept: it may be registered yet
+        place = f"{self._place}.{name}"
+        if place in ABSENT:
+            found = Ops(found, place)
+        self.__dict__[name] = found
+        return found
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._real(*args, **kwargs)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*dir(self._real), *ABSENT.get(self._place, ())})
 
 
 def _real_module(name: str) -> ModuleType | None:

@@ -8,20 +8,33 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterable
-from typing import Any
+import importlib.resources
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
 
 import numpy as np
-import optree
 
 from opweave import amp
+from opweave.compat import promotion, trees
 from opweave.compiling import compile
+from opweave.fake.mode import FakeTensorMode
+from opweave.fake.symbolic import check_is_size
+from opweave.fake.tensor import FakeTensor
+from opweave.nn.modules.states import IncompatibleKeys
 from opweave.registry import dtypes
-from opweave.registry.device import Device, is_cuda_available
-from opweave.registry.dtypes import DTYPES, DType
-from opweave.registry.keys import DispatchMode, state
-from opweave.registry.op import ops
+from opweave.registry.annotations import infer_schema
+from opweave.registry.autograd.graph import RemovableHandle
+from opweave.registry.device import Device, cpu, is_cuda_available
+from opweave.registry.dtypes import DType
+from opweave.registry.errors import ArgumentError
+from opweave.registry.higher_order import HigherOrderOperator
+from opweave.registry.keys import DispatchKey, DispatchKeySet, DispatchMode, state
+from opweave.registry.op import OpOverload, OpOverloadPacket, ops
+from opweave.registry.random_state import get_rng_state, set_rng_state
+from opweave.registry.tags import Tag
 from opweave.registry.tensor import Tensor
+from opweave.tracer.graph import Graph
+from opweave.tracer.node import Node
 from opweave.tracer.proxy import ProxyMode
 
 aten = ops.aten
@@ -36,6 +49,16 @@ def _none(*args: Any, **kwargs: Any) -> None:
 def _no(*args: Any, **kwargs: Any) -> bool:
     """There is no such thing."""
     return False
+
+
+def _registers(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:
+    """A decorator that registers with a compiler that is not there."""
+    return lambda fn: fn
+
+
+def _yes(*args: Any, **kwargs: Any) -> bool:
+    """It is there."""
+    return True
 
 
 def _zero(*args: Any, **kwargs: Any) -> int:
@@ -77,49 +100,35 @@ def _sorts() -> dict[str, Any]:
     return {name: _Sort(name, (), {"_dtype": dtype, "__module__": "torch"}) for name, dtype in names.items()}
 
 
-class _Limits:
-    """Numbers of a dtype: least, largest, and for floating ones how fine they are."""
-
-    def __init__(self, dtype: DType | None = None) -> None:
-        self._about(dtypes.get_default_dtype() if dtype is None else dtype)
-
-    def _about(self, dtype: DType) -> None:
-        raise NotImplementedError
-
-    def __repr__(self) -> str:
-        inner = ", ".join(f"{name}={value}" for name, value in self.__dict__.items())
-        return f"{type(self).__name__}({inner})"
+class OutOfMemoryError(RuntimeError):
+    """What PyTorch raises where a GPU's memory is used up: nothing here does."""
 
 
-class finfo(_Limits):  # PyTorch's name
-    """Of a floating dtype: `bits`, `min`, `max`, `eps`, `tiny`, `smallest_normal`, `resolution`, `dtype`."""
-
-    def _about(self, dtype: DType) -> None:
-        if dtype.kind not in "fc":
-            raise TypeError(f"torch.finfo() requires a floating point input type, got {dtype}")
-        name = {"complex64": "float32", "complex128": "float64"}.get(dtype.name, dtype.name)
-        one = DTYPES[name]
-        bits = one.itemsize * 8
-        mantissa = {16: 10, 32: 23, 64: 52}[bits] if name != "bfloat16" else 7
-        exponent = bits - 1 - mantissa
-        top = 2 ** (exponent - 1) - 1
-        self.bits = bits
-        self.max = float((2 - 2.0**-mantissa) * 2.0**top)
-        self.min = -self.max
-        self.eps = 2.0**-mantissa
-        self.tiny = self.smallest_normal = 2.0 ** (1 - top)
-        self.resolution = 10.0 ** -int(mantissa * np.log10(2))
-        self.dtype = name
+def record_function(name: str, args: Any = None) -> contextlib.AbstractContextManager[None]:
+    """A name for what a profiler sees; `opweave.profile` has kernels alone, and reads none."""
+    return contextlib.nullcontext()
 
 
-class iinfo(_Limits):  # PyTorch's name
-    """Of a dtype of whole numbers: `bits`, `min`, `max`, `dtype`."""
+def get_enum(reduction: str) -> int:
+    """The number that a reduction of losses has in ATen.
 
-    def _about(self, dtype: DType) -> None:
-        if dtype.kind not in "iu":
-            raise TypeError(f"torch.iinfo() requires an integer input type, got {dtype}")
-        about = np.iinfo(dtype.numpy)
-        self.bits, self.min, self.max, self.dtype = about.bits, int(about.min), int(about.max), dtype.name
+    Raises
+    ------
+    ArgumentError
+        If it is not "none", "mean" or "sum".
+    """
+    found = {"none": 0, "mean": 1, "sum": 2}.get(reduction)
+    if found is None:
+        raise ArgumentError("reduction: expected one of none, mean and sum", got=repr(reduction))
+    return found
+
+
+def _checked(error: type[Exception]) -> Callable[..., None]:
+    def check(condition: Any, message: Any = None) -> None:
+        if not condition:
+            raise error(message() if callable(message) else message or "a condition of the caller's does not hold")
+
+    return check
 
 
 class _Settings:
@@ -156,6 +165,17 @@ class _DeviceContext(contextlib.AbstractContextManager[None]):
         return None
 
 
+@contextlib.contextmanager
+def _fork_rng(devices: Any = (), enabled: bool = True, **_: Any) -> Iterator[None]:
+    """What is drawn inside leaves the state of random numbers outside as it was."""
+    before = get_rng_state()
+    try:
+        yield
+    finally:
+        if enabled:
+            set_rng_state(before)
+
+
 def _pair(count: int) -> Callable[[Any], tuple[Any, ...]]:
     def made(value: Any) -> tuple[Any, ...]:
         return tuple(value) if isinstance(value, Iterable) else (value,) * count
@@ -178,21 +198,29 @@ _COMPILER = {
 
 PRESENT: dict[str, dict[str, Any]] = {
     "torch": {
-        **_sorts(), "finfo": finfo, "iinfo": iinfo, "inf": float("inf"), "nan": float("nan"), "pi": np.pi, "e": np.e,
+        **_sorts(), "OutOfMemoryError": OutOfMemoryError, "_check": _checked(RuntimeError),
+        "_check_value": _checked(ValueError), "_check_type": _checked(TypeError), "_check_index": _checked(IndexError),
+        "_check_not_implemented": _checked(NotImplementedError), "_check_is_size": check_is_size,
+        "_assert": _checked(AssertionError), "_disable_dynamo": _same, "get_default_device": lambda: cpu,
+        "inf": float("inf"), "nan": float("nan"), "pi": np.pi, "e": np.e,
         "set_float32_matmul_precision": _none, "get_float32_matmul_precision": lambda: "highest",
         "use_deterministic_algorithms": _none, "are_deterministic_algorithms_enabled": _no,
         "is_tensor": lambda value: isinstance(value, Tensor),
-        "is_floating_point": lambda t: t._dtype.kind == "f", "is_complex": lambda t: t._dtype.kind == "c",
         "is_autocast_cache_enabled": amp.is_autocast_cache_enabled, "compile": _compile,
         "typename": lambda t: type(t).__name__,
         "bool": dtypes.bool_, "int": dtypes.int32, "float": dtypes.float32, "device": Device, "dtype": DType,
     },
-    "torch.cuda": {**_UNAVAILABLE, "is_available": is_cuda_available},
+    "torch.cuda": {
+        **_UNAVAILABLE, "is_available": is_cuda_available, "OutOfMemoryError": OutOfMemoryError,
+        "FloatTensor": _sorts()["FloatTensor"], "LongTensor": _sorts()["LongTensor"], "max_memory_reserved": _zero,
+        "is_current_stream_capturing": _no,
+    },
     "torch.cuda.amp": {"autocast": functools.partial(amp.autocast, "cuda"), **_CUSTOM},
     "torch.cuda.nvtx": {"range_push": _none, "range_pop": _none},
     **{f"torch.{name}": dict(_UNAVAILABLE) for name in ("xpu", "mps", "hpu", "npu", "musa", "mtia")},
     "torch.cpu": {
         **_UNAVAILABLE, "is_available": lambda: True, "device_count": lambda: 1, "current_device": lambda: "cpu",
+        "_is_amx_tile_supported": _no, "_is_vnni_supported": _no,
     },
     "torch.accelerator": {**_UNAVAILABLE, "current_accelerator": _none},
     "torch.amp": dict(_CUSTOM),
@@ -208,19 +236,65 @@ PRESENT: dict[str, dict[str, Any]] = {
     },
     "torch.backends.mps": {"is_available": _no, "is_built": _no},
     "torch.backends.mkldnn": {"enabled": False, "is_available": _no},
+    "torch.backends.kleidiai": {"is_available": _no},
+    "torch.backends.opt_einsum": {"enabled": False, "strategy": None, "is_available": _no},
+    "torch.backends.quantized": {"engine": "none", "supported_engines": ["none"]},
+    "torch.autograd.profiler": {"record_function": record_function},
+    "torch.profiler": {"record_function": record_function},
+    "torch.nn._reduction": {"get_enum": get_enum},
+    "torch.nn.modules.module": {"_IncompatibleKeys": IncompatibleKeys, "_EXTRA_STATE_KEY_SUFFIX": "_extra_state"},
+    "torch.random": {"get_rng_state": get_rng_state, "set_rng_state": set_rng_state, "fork_rng": _fork_rng},
+    "torch._ops": {
+        "OpOverload": OpOverload, "OpOverloadPacket": OpOverloadPacket, "HigherOrderOperator": HigherOrderOperator,
+        "ops": ops,
+    },
+    "torch._library.infer_schema": {"infer_schema": infer_schema},
+    "torch._subclasses": {"FakeTensor": FakeTensor, "FakeTensorMode": FakeTensorMode},
+    "torch._subclasses.fake_tensor": {
+        "FakeTensor": FakeTensor, "FakeTensorMode": FakeTensorMode, "is_fake": lambda x: isinstance(x, FakeTensor),
+    },
+    "torch._prims_common": promotion.NAMES,
+    "torch.serialization": {"add_safe_globals": _none, "safe_globals": contextlib.nullcontext},
+    "torch.utils.hooks": {"RemovableHandle": RemovableHandle},
+    "torch.fx": {"wrap": lambda fn: fn},
+    "torch.fx._compatibility": {"compatibility": _same},
+    "torch.fx.node": {"Node": Node, "Argument": Any, "Target": Any},
+    "torch.fx.graph": {"Graph": Graph, "Node": Node, "Argument": Any, "Target": Any},
+    "torch.optim.optimizer": {"StateDict": dict[str, Any], "ParamsT": Any},
     "torch.compiler": dict(_COMPILER),
-    "torch._dynamo": {**_COMPILER, "mark_static_address": _none, "optimize": _same, "graph_break": _none},
-    "torch._dynamo.config": {"cache_size_limit": 8, "suppress_errors": False, "capture_scalar_outputs": False},
+    "torch._dynamo": {
+        **_COMPILER, "mark_static_address": _none, "nonstrict_trace": _same, "optimize": _same,
+        "graph_break": _none,
+    },
+    "torch._dynamo.config": {
+        "cache_size_limit": 8, "recompile_limit": 8, "accumulated_cache_size_limit": 256, "suppress_errors": False,
+        "capture_scalar_outputs": False, "capture_dynamic_output_shape_ops": False, "inline_inbuilt_nn_modules": True,
+        "automatic_dynamic_shapes": True, "optimize_ddp": True,
+    },
     "torch._inductor": {},
-    "torch._inductor.config": {"triton": _Settings()},
+    "torch._inductor.decomposition": {"register_decomposition": _registers, "decompositions": {}},
+    "torch._inductor.lowering": {"register_lowering": _registers, "lowerings": {}},
+    "torch._inductor.pattern_matcher": {"register_lowering_pattern": _registers, "register_graph_pattern": _registers},
+    "torch._inductor.fx_passes.freezing_patterns": {"register_freezing_graph_pattern": _registers},
+    "torch.distributed.tensor.experimental": {"register_sharding": _registers, "local_map": _registers},
+    "torch._inductor.config": dict(  # noqa: C408
+        triton=_Settings(unique_kernel_names=True, cudagraphs=False), max_autotune=False, freezing=False,
+        max_autotune_gemm_search_space="DEFAULT", cpp=_Settings(), coordinate_descent_tuning=False,
+        coordinate_descent_check_all_directions=False, force_fuse_int_mm_with_mul=False, fx_graph_cache=True,
+        epilogue_fusion=True, shape_padding=False, eager_numerics=_Settings(),
+    ),
     "torch._higher_order_ops": {},
-    "torch._C": {},
+    "torch._C": {
+        "Tag": Tag, "DispatchKey": DispatchKey, "DispatchKeySet": DispatchKeySet,
+        "DisableTorchFunctionSubclass": contextlib.nullcontext, "DisableTorchFunction": contextlib.nullcontext,
+    },
     "torch.distributed": {
         "is_available": _no, "is_initialized": _no, "is_nccl_available": _no, "is_torchelastic_launched": _no,
     },
     "torch.jit": {
         "script": _same, "ignore": _same, "export": _same, "unused": _same, "script_if_tracing": _same,
-        "is_scripting": _no, "is_tracing": _no, "interface": _same, "annotate": lambda kind, value: value,
+        "is_scripting": _no, "is_tracing": _no, "interface": _same, "Final": Final,
+        "annotate": lambda kind, value: value,
     },
     "torch.version": {
         "__version__": VERSION, "cuda": None, "hip": None, "xpu": None, "git_version": "opweave", "debug": False,
@@ -230,75 +304,29 @@ PRESENT: dict[str, dict[str, Any]] = {
         "_int": int, "_float": float, "_bool": bool,
     },
     "torch.utils._python_dispatch": {"TorchDispatchMode": DispatchMode},
-    "torch.utils._pytree": {
-        "tree_map": functools.partial(optree.tree_map, none_is_leaf=True),
-        "tree_flatten": functools.partial(optree.tree_flatten, none_is_leaf=True),
-        "tree_unflatten": lambda leaves, spec: optree.tree_unflatten(spec, leaves),
-        "tree_leaves": functools.partial(optree.tree_leaves, none_is_leaf=True),
-    },
+    "torch.utils._pytree": trees.NAMES,
+    "torch.utils.pytree": trees.NAMES,
+    "torch.utils._triton": {"has_triton": _yes, "has_triton_package": _yes},
     "torch.nn.modules.utils": {
         "_ntuple": _pair, "_single": _pair(1), "_pair": _pair(2), "_triple": _pair(3), "_quadruple": _pair(4),
     },
 }  # fmt: skip
 
-ABSENT: dict[str, frozenset[str]] = {
-    name: frozenset(names.split())
-    for name, names in {
-        "torch": "layout strided sparse_coo sparse_csr float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz "
-        "float8_e8m0fnu float4_e2m1fn_x2 uint16 uint32 uint64 uint1 uint2 uint3 uint4 int1 int2 int4 complex32 qint8 "
-        "quint8 qint32 Event Stream ScriptObject UntypedStorage TypedStorage save load set_default_device "
-        "set_num_threads get_num_threads get_rng_state set_rng_state default_generator preserve_rng_state",
-        "torch.cuda": "Stream Event CUDAGraph graph graphs get_device_capability get_device_properties get_device_name "
-        "current_stream stream default_stream set_stream mem_get_info get_rng_state set_rng_state OutOfMemoryError "
-        "is_current_stream_capturing can_device_access_peer ExternalStream",
-        "torch.cuda.amp": "GradScaler",
-        "torch.amp": "GradScaler",
-        "torch.xpu": "Stream Event current_stream get_device_properties",
-        "torch.distributed": "ProcessGroup ReduceOp Work Backend GroupMember group all_reduce all_gather "
-        "all_gather_into_tensor all_to_all all_to_all_single broadcast reduce_scatter reduce_scatter_tensor barrier "
-        "send recv isend irecv P2POp batch_isend_irecv get_rank get_world_size get_process_group_ranks "
-        "get_global_rank new_group init_process_group destroy_process_group get_backend broadcast_object_list "
-        "all_gather_object gather scatter reduce DeviceMesh init_device_mesh",
-        "torch.distributed.device_mesh": "DeviceMesh init_device_mesh _mesh_resources",
-        "torch.distributed.tensor": "DTensor Replicate Shard Partial Placement distribute_module distribute_tensor",
-        "torch.distributed.tensor.parallel": "ParallelStyle ColwiseParallel RowwiseParallel SequenceParallel "
-        "PrepareModuleInput PrepareModuleOutput parallelize_module",
-        "torch.distributed.tensor.placement_types": "Placement Replicate Shard Partial",
-        "torch.distributed._tensor": "DTensor Replicate Shard Placement distribute_module",
-        "torch.distributed._functional_collectives": "all_reduce all_gather_tensor reduce_scatter_tensor "
-        "AsyncCollectiveTensor",
-        "torch.distributed._symmetric_memory": "empty rendezvous",
-        "torch.distributed.fsdp": "FullyShardedDataParallel fully_shard MixedPrecision ShardingStrategy",
-        "torch.distributed.distributed_c10d": "ProcessGroup ReduceOp _get_default_group Backend",
-        "torch.jit": "trace ScriptModule ScriptFunction Final load save freeze",
-        "torch.compiler": "compile wrap_numpy",
-        "torch._dynamo": "utils eval_frame",
-        "torch._higher_order_ops": "out_dtype cond",
-        "torch._higher_order_ops.out_dtype": "out_dtype",
-        "torch._higher_order_ops.triton_kernel_wrap": "TritonHOPifier",
-        "torch._C": "_functorch _distributed_c10d DispatchKey ScriptObject _TensorMeta",
-        "torch.nn.attention": "SDPBackend sdpa_kernel",
-        "torch.nn.attention.flex_attention": "flex_attention create_block_mask BlockMask create_mask "
-        "noop_mask and_masks or_masks _DEFAULT_SPARSE_BLOCK_SIZE",
-        "torch.nn.parallel": "DistributedDataParallel DataParallel",
-        "torch.nn": "DataParallel SyncBatchNorm UninitializedParameter LazyLinear",
-        "torch.utils": "hooks dlpack benchmark tensorboard",
-        "torch.utils._triton": "has_triton",
-        "torch.utils._python_dispatch": "return_and_correct_aliasing is_traceable_wrapper_subclass",
-        "torch.utils._pytree": "register_pytree_node PyTree TreeSpec",
-        "torch.utils.checkpoint": "create_selective_checkpoint_contexts CheckpointPolicy",
-        "torch.utils.hooks": "RemovableHandle",
-        "torch.utils.benchmark": "Timer Compare",
-        "torch.profiler": "profile record_function ProfilerActivity schedule tensorboard_trace_handler",
-        "torch.multiprocessing": "spawn Process Queue set_start_method get_context",
-        "torch.hub": "load load_state_dict_from_url",
-        "torch.onnx": "export is_in_onnx_export",
-        "torch.serialization": "add_safe_globals safe_globals",
-        "torch.ao.quantization": "quantize_dynamic",
-        "torch.fx.experimental.symbolic_shapes": "ShapeEnv",
-        "torch.distributions": "Categorical Normal Bernoulli Beta Uniform Distribution",
-    }.items()
-}
+
+def _read_absent() -> dict[str, frozenset[str]]:
+    """The table in `absent.txt`: a line is a module and names of it, and goes on in lines that begin with a space."""
+    found: dict[str, set[str]] = {}
+    names = set[str]()
+    for line in (importlib.resources.files("opweave.compat") / "absent.txt").read_text().splitlines():
+        if not line.startswith(" "):
+            module, _, line = line.partition(":")
+            names = found.setdefault(module, set())
+        names.update(line.split())
+    return {module: frozenset(names) for module, names in found.items()}
+
+
+#: Names of PyTorch's that packages use, and that opweave has not.
+ABSENT = _read_absent()
 
 PLACES: dict[str, str] = {
     "torch.nn.modules.instancenorm": "opweave.nn.modules.batchnorm",
@@ -308,6 +336,24 @@ PLACES: dict[str, str] = {
     "torch.nn.modules.fold": "opweave.nn.modules.arranging",
     "torch.nn.modules.distance": "opweave.nn.modules.arranging",
     "torch.nn.modules": "opweave.nn",
+    "torch.distributions.normal": "opweave.distributions.continuous",
+    "torch.distributions.categorical": "opweave.distributions.discrete",
+    "torch.distributions.multivariate_normal": "opweave.distributions.vectors",
+    "torch.distributions.distribution": "opweave.distributions.distribution",
+    "torch.distributions.bernoulli": "opweave.distributions.discrete",
+    "torch.distributions.kl": "opweave.distributions.divergence",
+    "torch.distributions.independent": "opweave.distributions.vectors",
+    "torch.distributions.uniform": "opweave.distributions.continuous",
+    "torch.distributions.beta": "opweave.distributions.continuous",
+    "torch.distributions.gamma": "opweave.distributions.continuous",
+    "torch.distributions.dirichlet": "opweave.distributions.vectors",
+    "torch.distributions.laplace": "opweave.distributions.continuous",
+    "torch.distributions.exponential": "opweave.distributions.continuous",
+    "torch.distributions.poisson": "opweave.distributions.discrete",
+    "torch.distributions.binomial": "opweave.distributions.discrete",
+    "torch.distributions.one_hot_categorical": "opweave.distributions.discrete",
+    "torch.distributions.log_normal": "opweave.distributions.continuous",
+    "torch.return_types": "opweave.registry.return_types",
     "torch.utils.data.dataloader": "opweave.utils.data.loader",
     "torch.optim.adamw": "opweave.optim.adaptive",
     "torch.optim.adam": "opweave.optim.adaptive",

@@ -38,6 +38,9 @@ def ne(k: Any, x: Any, y: Any) -> Any:
     return x != y
 
 
+eq.takes_stored = ne.takes_stored = True
+
+
 @_comparison("lt", kinds="buif")
 def lt(k: Any, x: Any, y: Any) -> Any:
     return x < y
@@ -118,6 +121,9 @@ def isinf(k: Any, x: Any) -> Any:
 @pointwise("aten::isfinite(Tensor self) -> Tensor", promote=COMPARE, inplace=False, out=False)
 def isfinite(k: Any, x: Any) -> Any:
     return k.isfinite(x)
+
+
+isnan.takes_stored = isinf.takes_stored = isfinite.takes_stored = True
 
 
 @pointwise("aten::signbit(Tensor self) -> Tensor", kinds="buif", promote=COMPARE, inplace=False)

@@ -33,7 +33,7 @@ from opweave.registry.spec import TensorSpec
 from opweave.registry.tape import NotTaped, Tape
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
-_ALL = tuple(dtypes.DTYPES.values())
+_ALL = dtypes.COMPUTED
 
 
 # ---- copies and casts ----------------------------------------------------------------------------------------------

@@ -25,7 +25,8 @@ from opweave.registry.memory_format import CHANNELS_LAST, contiguous_format, for
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import Decl, composite, extern, generator
 from opweave.registry.ops.samples import Make
-from opweave.registry.promote import as_element, copied_strides, number_dtype
+from opweave.registry.promote import as_element, check_integer, copied_strides, number_dtype
+from opweave.registry.scalar import narrowed
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.storage import Storage
 from opweave.registry.symbolic import Symbolic, is_finite, is_float, is_int, whole
@@ -484,7 +485,7 @@ def _as_array(data: Any, wanted: DType | None) -> np.ndarray[Any, Any]:
         raise ShapeError(
             "tensor: the nested sequences are ragged", got=str(error), hint="pad them to one length"
         ) from None
-    if array.dtype == object or array.dtype.kind in "OUSV" and array.dtype.name != "bfloat16":
+    if array.dtype == object or array.dtype.kind in "OUS" or array.dtype.name.startswith("void"):
         raise DTypeError(
             "tensor: cannot infer an element type", got=type(data).__name__,
             hint="give a number, nested lists of numbers, or a numeric NumPy array",
@@ -493,8 +494,12 @@ def _as_array(data: Any, wanted: DType | None) -> np.ndarray[Any, Any]:
         wanted = _data_type(data) if array.size else dtypes.from_numpy(array.dtype) if typed else get_default_dtype()
     if array.dtype.kind == "c" and not wanted.is_complex:
         raise DTypeError(f"tensor: complex data cannot become {wanted.name}", hint="take .real first")
+    if wanted is dtypes.uint64 and array.dtype.kind == "f":  # NumPy's for integers of which only some need 64 bits
+        whole = np.array(_plain(data), object)
+        if all(isinstance(item, int) for item in whole.flat):
+            return np.array([check_integer(n) or n % 2**64 for n in whole.flat], np.uint64).reshape(whole.shape)
     with np.errstate(all="ignore"):
-        return array.astype(wanted.numpy, copy=False)
+        return narrowed(np, array, wanted) if wanted.is_stored else array.astype(wanted.numpy, copy=False)
 
 
 def _plain(data: Any) -> Any:

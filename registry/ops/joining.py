@@ -25,7 +25,7 @@ from opweave.registry.spec import TensorSpec
 from opweave.registry.strided import wrap_dim
 from opweave.registry.tensor import Tensor, allocate, allocate_like, describe
 
-_ALL = tuple(dtypes.DTYPES.values())
+_ALL = dtypes.COMPUTED
 aten = ops.aten
 
 

@@ -114,7 +114,7 @@ def _source(device: Device, generator: Generator | None) -> Any:
     return used._source
 
 
-def _filled(spec: TensorSpec, values: Callable[[Any, Any], Any], generator: Generator | None = None) -> Tensor:
+def filled(spec: TensorSpec, values: Callable[[Any, Any], Any], generator: Generator | None = None) -> Tensor:
     """A new tensor with `values(source, wide type)` converted to its type; half types are drawn in float32."""
     result = allocate_like(spec)
     if spec.device.type != "meta":
@@ -142,8 +142,23 @@ def _checked(op: str, size: Sequence[int]) -> tuple[int, ...]:
 _BITS = {"float16": 11, "bfloat16": 8}
 
 
+def _drawable(op: str, dtype: DType | None) -> DType:
+    return dtype if dtype is not None and dtype.is_complex else _floating(op, dtype)
+
+
+def _parts(draw: Callable[[Any, TensorSpec], Any], source: Any, spec: TensorSpec) -> Any:
+    """Complex numbers whose parts are drawn alike."""
+    parts = spec._replace(dtype=spec.dtype.to_real())
+    found = spec.device.xp.empty(spec.sizes, spec.dtype.numpy)
+    found.real = draw(source, parts)
+    found.imag = draw(source, parts)
+    return found
+
+
 def _uniform(source: Any, spec: TensorSpec) -> Any:
     """Numbers in [0, 1), after rounding to the type too."""
+    if spec.dtype.is_complex:
+        return _parts(_uniform, source, spec)
     bits = _BITS.get(spec.dtype.name)
     if bits is not None:
         return source.integers(0, 1 << bits, spec.sizes) * 2.0**-bits
@@ -151,6 +166,9 @@ def _uniform(source: Any, spec: TensorSpec) -> Any:
 
 
 def _normal(source: Any, spec: TensorSpec) -> Any:
+    """Numbers of mean 0 and variance 1, which is shared by the parts of complex ones."""
+    if spec.dtype.is_complex:
+        return _parts(_normal, source, spec) * spec.dtype.numpy.type(math.sqrt(0.5))
     return source.standard_normal(spec.sizes, dtype=spec.dtype.compute.numpy)
 
 
@@ -158,13 +176,13 @@ def _declare(name: str, draw: Callable[[Any, TensorSpec], Any]) -> None:
     """`name(size)` and `name_like(self)`, each with a generator too."""
 
     def fill(spec: TensorSpec, generator: Generator | None = None) -> Tensor:
-        return _filled(spec, lambda source, _: draw(source, spec), generator)
+        return filled(spec, lambda source, _: draw(source, spec), generator)
 
     def new(size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> TensorSpec:
-        return contiguous(_checked(name, size), _floating(name, dtype), parse_device(device))
+        return contiguous(_checked(name, size), _drawable(name, dtype), parse_device(device))
 
     def like(self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> TensorSpec:
-        return layout_like(f"{name}_like", self, _floating(f"{name}_like", dtype or self._dtype), device, memory_format)
+        return layout_like(f"{name}_like", self, _drawable(f"{name}_like", dtype or self._dtype), device, memory_format)
 
     for op, operand, spec, rest in (
         (name, "SymInt[] size", new, ""),
@@ -216,7 +234,7 @@ def _randint_spec(low: int, high: int, size: Any, dtype: Any, layout: Any, devic
 
 
 def _integers(spec: TensorSpec, low: int, high: int, generator: Generator | None = None) -> Tensor:
-    return _filled(spec, lambda source, _: source.integers(low, high, spec.sizes, dtype=np.int64), generator)
+    return filled(spec, lambda source, _: source.integers(low, high, spec.sizes, dtype=np.int64), generator)
 
 
 @extern(
@@ -292,7 +310,7 @@ def _randperm_spec(n: int, dtype: Any, layout: Any, device: Any, pin_memory: Any
 
 @extern(f"aten::randperm(SymInt n, *, {_LONG}) -> Tensor", spec=_randperm_spec, tags=_SEEDED, outs="out")
 def randperm(n: int, **options: Any) -> Tensor:
-    return _filled(_randperm_spec(n, **options), lambda source, _: source.permutation(n))
+    return filled(_randperm_spec(n, **options), lambda source, _: source.permutation(n))
 
 
 @extern(
@@ -302,7 +320,7 @@ def randperm(n: int, **options: Any) -> Tensor:
     outs="generator_out",
 )
 def randperm_generator(n: int, *, generator: Any, **options: Any) -> Tensor:
-    return _filled(_randperm_spec(n, **options), lambda source, _: source.permutation(n), generator)
+    return filled(_randperm_spec(n, **options), lambda source, _: source.permutation(n), generator)
 
 
 # ---- distributions over existing tensors ---------------------------------------------------------------------------
@@ -316,7 +334,7 @@ def _same(self: Tensor, *_: Any) -> TensorSpec:
 def bernoulli(self: Tensor, p: float, *, generator: Any) -> Tensor:
     if not 0 <= p <= 1:
         raise ArgumentError("bernoulli: p is a probability", got=f"p={p}")
-    return _filled(_same(self), lambda s, _: s.random(self._sizes) < p, generator)
+    return filled(_same(self), lambda s, _: s.random(self._sizes) < p, generator)
 
 
 @extern("aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", spec=_same, tags=_SEEDED, outs="out")
@@ -328,7 +346,7 @@ def bernoulli_each(self: Tensor, *, generator: Any) -> Tensor:
         probability = self._array
         if not bool(((probability >= 0) & (probability <= 1)).all()):
             raise ArgumentError("bernoulli: the elements are probabilities", hint="each has to lie in [0, 1]")
-    return _filled(found, lambda s, _: s.random(self._sizes) < self._array, generator)
+    return filled(found, lambda s, _: s.random(self._sizes) < self._array, generator)
 
 
 def _normal_spec(
@@ -336,7 +354,7 @@ def _normal_spec(
 ) -> TensorSpec:
     if std < 0:
         raise ArgumentError("normal: std must not be negative", got=f"std={std}")
-    return contiguous(_checked("normal", size), _floating("normal", dtype), parse_device(device))
+    return contiguous(_checked("normal", size), _drawable("normal", dtype), parse_device(device))
 
 
 @extern(
@@ -348,7 +366,7 @@ def _normal_spec(
 )
 def normal(mean: float, std: float, size: Any, *, generator: Any, **options: Any) -> Tensor:
     spec = _normal_spec(mean, std, size, generator, **options)
-    return _filled(spec, lambda source, _: _normal(source, spec) * std + mean, generator)
+    return filled(spec, lambda source, _: _normal(source, spec) * std + mean, generator)
 
 
 def _normal_of(mean: Any, std: Any, generator: Any) -> Tensor:
@@ -386,19 +404,23 @@ for _overload, _arguments in (
 @extern("aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor",
         spec=_same, tags=_SEEDED)  # fmt: skip
 def normal_functional(self: Tensor, mean: float, std: float, *, generator: Any) -> Tensor:
-    _floating("normal", self._dtype)
+    _drawable("normal", self._dtype)
     if std < 0:
         raise ArgumentError("normal: std must not be negative", got=f"std={std}")
-    return _filled(_same(self), lambda s, t: s.standard_normal(self._sizes, dtype=t) * std + mean, generator)
+    found = _same(self)
+    return filled(found, lambda source, _: _normal(source, found) * std + mean, generator)
 
 
 @extern("aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor", spec=_same,
         tags=_SEEDED, outs="out")  # fmt: skip
 def uniform(self: Tensor, low: float, high: float, *, generator: Any) -> Tensor:
-    _floating("uniform", self._dtype)
+    _drawable("uniform", self._dtype)
     if high < low:
         raise ArgumentError("uniform: needs from <= to", got=f"from={low}, to={high}")
-    return _filled(_same(self), lambda s, t: s.random(self._sizes, dtype=t) * (high - low) + low, generator)
+    found = _same(self)
+    if self._dtype.is_complex:
+        return filled(found, lambda s, _: _uniform(s, found) * (high - low) + complex(low, low), generator)
+    return filled(found, lambda s, t: s.random(self._sizes, dtype=t) * (high - low) + low, generator)
 
 
 def _multinomial_spec(
@@ -447,7 +469,7 @@ def multinomial(self: Tensor, num_samples: int, replacement: bool = False, *, ge
             waits = xp.where(weights > 0, waits / weights, np.inf)
         return xp.argsort(waits, axis=-1)[..., :num_samples]
 
-    return _filled(spec, draw, generator)
+    return filled(spec, draw, generator)
 
 
 for _decl in (bernoulli, bernoulli_each, normal_functional, uniform):
@@ -480,12 +502,12 @@ def _declare_fill(
         f"aten::{name}{suffix}(Tensor self{numbers}, *, Generator? generator=None) -> Tensor", spec=spec_of,
         tags=_SEEDED, outs=f"{overload}_out" if overload else "out"
     )  # fmt: skip
-    def filled(self: Tensor, *rest: Any, generator: Any = None) -> Tensor:
+    def drawn(self: Tensor, *rest: Any, generator: Any = None) -> Tensor:
         spec = spec_of(self, *rest)
-        return _filled(spec, lambda source, _: draw(source, spec, *rest), generator)
+        return filled(spec, lambda source, _: draw(source, spec, *rest), generator)
 
-    filled.backward(self=zeros)
-    InplaceDecl(f"aten::{name}_{suffix}(Tensor(a!) self{numbers}, *, {_GENERATOR}", filled.op)
+    drawn.backward(self=zeros)
+    InplaceDecl(f"aten::{name}_{suffix}(Tensor(a!) self{numbers}, *, {_GENERATOR}", drawn.op)
 
 
 def _check_scale(scale: str) -> Callable[..., None]:
@@ -572,7 +594,7 @@ def _chances_spec(self: Tensor, p: Tensor, generator: Any = None) -> TensorSpec:
         tags=_SEEDED, outs="Tensor_out")  # fmt: skip
 def bernoulli_of(self: Tensor, p: Tensor, *, generator: Any = None) -> Tensor:
     """1 with the probability that stands in `p`, else 0."""
-    return _filled(_chances_spec(self, p), lambda s, _: s.random(self._sizes) < p._array, generator)
+    return filled(_chances_spec(self, p), lambda s, _: s.random(self._sizes) < p._array, generator)
 
 
 bernoulli_of.backward(self=zeros, p=zeros)

@@ -22,7 +22,7 @@ from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.strided import wrap_dim
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
-_ALL = tuple(dtypes.DTYPES.values())
+_ALL = dtypes.COMPUTED
 aten = ops.aten
 
 

@@ -112,7 +112,7 @@ def _where_types(condition: Any, a: Any, b: Any) -> tuple[DType, DType]:
     if kind is not None and kind not in (dtypes.bool_, dtypes.uint8):
         raise DTypeError("where: the condition must be bool", got=describe(condition), hint="compare with != 0")
     common = result_type(a, b)
-    return computed(common)
+    return common.compute, common
 
 
 @pointwise(
@@ -132,7 +132,7 @@ where.backward(
 def _masked_fill_types(x: Any, mask: Any, value: Any = 0) -> tuple[DType, DType]:
     dtype = x if isinstance(x, DType) else result_type(x)
     as_element("masked_fill", value, dtype)
-    return computed(dtype)
+    return dtype.compute, dtype
 
 
 @pointwise(

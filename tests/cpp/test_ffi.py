@@ -19,7 +19,7 @@ import pytest
 import opweave
 from opweave import ops
 from opweave.library import Library, register_autograd, register_fake, register_ffi, to_ffi
-from opweave.registry import errors
+from opweave.registry import dtypes, errors
 from opweave.registry.errors import (
     ArgumentError,
     AutogradError,
@@ -418,7 +418,7 @@ def test_hosts_in_cpp(library):
         tvm_ffi.registry.remove_global_func(name)
 
 
-def test_what_is_no_op_is_refused():
+def test_what_is_no_op_is_refused(monkeypatch):
     for bad, error in (("aten::nothing", RegistrationError), (3, ArgumentError)):
         with pytest.raises(error):
             to_ffi(bad)
@@ -429,6 +429,7 @@ def test_what_is_no_op_is_refused():
         to_ffi("aten::relu")(opweave.ones(2), 3)
     with pytest.raises(ArgumentError):
         to_ffi("aten::relu")()
+    monkeypatch.delitem(dtypes.BY_DLPACK, opweave.uint16.dlpack)
     with pytest.raises(DTypeError, match="no such element type"):
         to_ffi("aten::relu")(tvm_ffi.from_dlpack(np.ones(2, "u2")))
 

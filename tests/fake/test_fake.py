@@ -171,7 +171,7 @@ def test_no_data() -> None:
     with pytest.raises(DataDependentError, match="this tensor's values"):
         _ = x._array
     with pytest.raises(DataDependentError):
-        _ = x.untyped_storage().ptr
+        _ = x.untyped_storage().data_ptr()
     assert len(x) == 1 and repr(x) == "FakeTensor(..., size=(1,), dtype=opweave.int64)" == f"{x}"
     with pytest.raises(FakeTensorError, match="cannot be pickled"):
         pickle.dumps(x)

@@ -14,7 +14,7 @@ from differences import EVERYWHERE, Difference
 from op_samples import DEFAULT_DTYPES, Call, as_list, calls, maker, replace_tensors
 
 import opweave
-from opweave.registry.dtypes import DTYPES, DType
+from opweave.registry.dtypes import COMPUTED, DType
 from opweave.registry.errors import OpweaveError
 from opweave.registry.op import OpOverload
 from opweave.registry.spec import span
@@ -198,7 +198,7 @@ def _all_calls(op: OpOverload) -> Iterator[tuple[DType, Call]]:
     """The samples in every dtype; of those that an op does not declare, as far as samples can be made."""
     assert op.decl is not None
     declared = op.decl.sample_dtypes or DEFAULT_DTYPES
-    for dtype in DTYPES.values():
+    for dtype in COMPUTED:
         try:
             found = list(op.decl.samples(maker(dtype)))
         except OpweaveError:

@@ -18,13 +18,13 @@ from op_matrix import special
 from op_samples import ops_with_samples
 from oracle import TOLERANCE, check, hold_close, to_torch, values_of
 
-from opweave.registry.dtypes import DTYPES, DType, promote_types
+from opweave.registry.dtypes import COMPUTED, DType, promote_types
 from opweave.registry.errors import OpweaveError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops import activation, arithmetic, comparison, elementary, floats
 from opweave.registry.tensor import Tensor, from_numpy
 
-REAL = [dtype for dtype in DTYPES.values() if dtype.kind != "c"]
+REAL = [dtype for dtype in COMPUTED if dtype.kind != "c"]
 BINARY = [
     ops.aten.add.Tensor, ops.aten.sub.Tensor, ops.aten.mul.Tensor, ops.aten.div.Tensor,
     ops.aten.floor_divide.default, ops.aten.remainder.Tensor, ops.aten.fmod.Tensor, ops.aten.eq.Tensor,

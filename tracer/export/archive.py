@@ -38,7 +38,7 @@ JSON_LIMIT = 32 << 20
 _NAME = re.compile(r"(?:manifest|program)\.json|data/\d{1,9}\.npy|kernels/\d{1,9}\.ttir", re.ASCII)
 _NPY = re.compile(rb"\{'descr': '([|<][a-z]\d{1,2})', 'fortran_order': False, 'shape': \((\d{1,19}),\), \} *\n")
 _NPY_TYPES = frozenset(
-    {"|b1", "|u1", "|i1", "<i2", "<u2", "<i4", "<i8", "<f2", "<f4", "<f8", "<c8", "<c16"}
+    {"|b1", "|u1", "|i1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8", "<c8", "<c16"}
 )  # fmt: skip
 _HINT = "get the file again from where it was saved"
 

@@ -27,7 +27,7 @@ inline void fill(Tensor& t, const Scalar& v) {
     else                                                                                        \
       std::fill_n(static_cast<ctype*>(t.data_ptr()), t.numel(), v.to<ctype>());                 \
     break;
-    OPWEAVE_SCALAR_TYPES(OPWEAVE_ENTRY)
+    OPWEAVE_COMPUTED_TYPES(OPWEAVE_ENTRY)
 #undef OPWEAVE_ENTRY
     default:
       break;
@@ -47,7 +47,7 @@ inline Tensor empty_strided(IntArrayRef size, IntArrayRef stride, TensorOptions 
 }
 inline Tensor full(IntArrayRef size, const Scalar& value, TensorOptions o = {}) {
   if (!o.has_dtype() && !value.isFloatingPoint()) o = o.dtype(value.type());
-  if (detail::made_here(o)) {
+  if (detail::made_here(o) && !isFloat8Type(o.dtype())) {
     Tensor made = detail::new_block(size, {}, o.dtype());
     detail::fill(made, value);
     return made;

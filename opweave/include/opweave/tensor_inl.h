@@ -168,14 +168,14 @@ inline const Tensor& Tensor::set_requires_grad(bool r) const {
 }
 
 inline Scalar Tensor::item() const {
-  if (host_) return OPWEAVE_CALL("aten::item").arg(*this).scalar();
+  if (host_ || isFloat8Type(scalar_type())) return OPWEAVE_CALL("aten::item").arg(*this).scalar();
   if (numel() != 1) throw ValueError(detail::cat("item: a tensor of ", numel(), " elements is no number"));
   if (!is_cpu()) return cpu().item();
   switch (scalar_type()) {
 #define OPWEAVE_ENTRY(name, ctype, number, code) \
   case ScalarType::name:                         \
     return Scalar(*data_ptr<ctype>());
-    OPWEAVE_SCALAR_TYPES(OPWEAVE_ENTRY)
+    OPWEAVE_COMPUTED_TYPES(OPWEAVE_ENTRY)
 #undef OPWEAVE_ENTRY
     default:
       throw DTypeError("item: undefined element type");

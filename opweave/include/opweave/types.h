@@ -8,8 +8,15 @@
 
 namespace OPWEAVE_HIDDEN opweave {
 
+// Types that values are only kept in, as their bits.
+struct Float8_e5m2 { uint8_t x; };
+struct Float8_e4m3fn { uint8_t x; };
+struct Float8_e5m2fnuz { uint8_t x; };
+struct Float8_e4m3fnuz { uint8_t x; };
+struct Float8_e8m0fnu { uint8_t x; };
+
 // ---- element types, with PyTorch's numbers: name, C++ type, number, DLPack code
-#define OPWEAVE_SCALAR_TYPES(_)                    \
+#define OPWEAVE_COMPUTED_TYPES(_)                  \
   _(Byte, uint8_t, 0, kDLUInt)                     \
   _(Char, int8_t, 1, kDLInt)                       \
   _(Short, int16_t, 2, kDLInt)                     \
@@ -21,7 +28,17 @@ namespace OPWEAVE_HIDDEN opweave {
   _(ComplexFloat, std::complex<float>, 9, kDLComplex)    \
   _(ComplexDouble, std::complex<double>, 10, kDLComplex) \
   _(Bool, bool, 11, kDLBool)                       \
-  _(BFloat16, ::opweave::BFloat16, 15, kDLBfloat)
+  _(BFloat16, ::opweave::BFloat16, 15, kDLBfloat)  \
+  _(UInt16, uint16_t, 27, kDLUInt)                 \
+  _(UInt32, uint32_t, 28, kDLUInt)                 \
+  _(UInt64, uint64_t, 29, kDLUInt)
+#define OPWEAVE_SCALAR_TYPES(_)                                          \
+  OPWEAVE_COMPUTED_TYPES(_)                                              \
+  _(Float8_e5m2, ::opweave::Float8_e5m2, 23, kDLFloat8_e5m2)             \
+  _(Float8_e4m3fn, ::opweave::Float8_e4m3fn, 24, kDLFloat8_e4m3fn)       \
+  _(Float8_e5m2fnuz, ::opweave::Float8_e5m2fnuz, 25, kDLFloat8_e5m2fnuz) \
+  _(Float8_e4m3fnuz, ::opweave::Float8_e4m3fnuz, 26, kDLFloat8_e4m3fnuz) \
+  _(Float8_e8m0fnu, ::opweave::Float8_e8m0fnu, 44, kDLFloat8_e8m0fnu)
 
 enum class ScalarType : int8_t {
 #define OPWEAVE_ENTRY(name, type, number, code) name = number,
@@ -84,9 +101,15 @@ inline int64_t elementSize(ScalarType t) {
   }
 }
 inline bool isComplexType(ScalarType t) { return t == kComplexFloat || t == kComplexDouble; }
-inline bool isFloatingType(ScalarType t) { return t == kHalf || t == kBFloat16 || t == kFloat || t == kDouble; }
+inline bool isFloat8Type(ScalarType t) {
+  return (int8_t(t) >= int8_t(kFloat8_e5m2) && int8_t(t) <= int8_t(kFloat8_e4m3fnuz)) || t == kFloat8_e8m0fnu;
+}
+inline bool isFloatingType(ScalarType t) {
+  return t == kHalf || t == kBFloat16 || t == kFloat || t == kDouble || isFloat8Type(t);
+}
+inline bool isBarebonesUnsignedType(ScalarType t) { return t == kUInt16 || t == kUInt32 || t == kUInt64; }
 inline bool isIntegralType(ScalarType t, bool include_bool) {
-  return (int8_t(t) >= 0 && int8_t(t) <= int8_t(kLong)) || (include_bool && t == kBool);
+  return (int8_t(t) >= 0 && int8_t(t) <= int8_t(kLong)) || isBarebonesUnsignedType(t) || (include_bool && t == kBool);
 }
 inline DLDataType toDLDataType(ScalarType t) {
   switch (t) {

@@ -22,6 +22,7 @@ from opweave.registry.promote import (
     broadcast_shapes,
     common_device,
     copied_strides,
+    not_computed,
     pointwise_strides,
     result_type,
 )
@@ -50,6 +51,8 @@ class PointwiseDecl(PointwiseEager):
     keeps_uniform = True
     cost = 1
     elementwise = True
+    #: Whether it is defined for types that are not computed with (`DType.is_stored`).
+    takes_stored = False
 
     def __init__(self, schema: str, body: Callable[..., Any], promote: Any, kinds: str = "buifc"):
         super().__init__(schema, body)
@@ -96,6 +99,8 @@ class PointwiseDecl(PointwiseEager):
             compute, result = self.promote(*present, **attributes)
         else:
             common = result_type(*present)
+            if common.is_stored and not self.takes_stored:
+                raise not_computed(common)
             if self.promote == INT_TO_FLOAT and common.kind in "biu":
                 common = dtypes.get_default_dtype()
             compute, result = common.compute, dtypes.bool_ if self.promote == COMPARE else common

@@ -20,6 +20,7 @@ from opweave.registry.ops.kinds.loops import Call, Demand, Index, Operand, Point
 from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.ops.kinds.ufunc_plan import trace
 from opweave.registry.ops.kinds.writing import with_traits
+from opweave.registry.promote import not_computed
 from opweave.registry.spec import contiguous, row_major
 from opweave.registry.strided import wrap_dim
 from opweave.registry.tape import NotTaped, Tape
@@ -68,6 +69,15 @@ class _Plan(NamedTuple):
     elements: int
 
 
+def _arithmetic(types: Callable[..., tuple[DType, DType]]) -> Callable[..., tuple[DType, DType]]:
+    def checked(source: DType, /, **attributes: Any) -> tuple[DType, DType]:
+        if source.is_stored:
+            raise not_computed(source)
+        return types(source, **attributes)
+
+    return checked
+
+
 class ReductionDecl(Decl):
     """`finalize(combine over axes of x)`.
 
@@ -97,7 +107,7 @@ class ReductionDecl(Decl):
     ):  # fmt: skip
         super().__init__(schema, body)
         self.combine = combine
-        self.types = types
+        self.types = types if combine in ("any", "all") else _arithmetic(types)
         self.finalize = finalize
         self._plans: dict[Any, _Plan] = {}
         self._run_by(self.eager)

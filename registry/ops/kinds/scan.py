@@ -10,6 +10,7 @@ from opweave.registry.ops.kinds.composite import ExternDecl
 from opweave.registry.ops.kinds.loops import Call, Demand, Point, Space
 from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.ops.kinds.writing import with_traits
+from opweave.registry.promote import not_computed
 from opweave.registry.spec import TensorSpec
 
 #: Elements of a row up to which a program holds it whole, as running totals need.
@@ -75,6 +76,8 @@ class ScanDecl(ExternDecl):
 
 def wide_type(result: DType) -> DType:
     """What a running total is computed in: it rounds at every step."""
+    if result.is_stored:
+        raise not_computed(result)
     return float64 if result.is_floating_point else int64 if result.kind in "biu" else result
 
 

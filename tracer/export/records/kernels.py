@@ -9,7 +9,9 @@ from opweave.tracer.export.encoding import Reader, decode_operand, encode_operan
 from opweave.tracer.export.kernels import TextKernel, add, check
 from opweave.tracer.export.records.places import Entries
 
-_PARAMETER_TYPE = re.compile(r"\*?k?(fp16|bf16|fp32|fp64|i1|i8|i16|i32|i64|u1|u8|u16|u32|u64)|constexpr", re.ASCII)
+_PARAMETER_TYPE = re.compile(
+    r"\*?k?(fp8e(5|4nv|4b8|5b16)|fp16|bf16|fp32|fp64|i1|i8|i16|i32|i64|u1|u8|u16|u32|u64)|constexpr", re.ASCII
+)
 
 
 class KernelRecords:

@@ -83,7 +83,7 @@ def _file_type(tensors: list[Tensor], nbytes: int) -> Any:
     dtype = found.pop()
     if found or nbytes % dtype.itemsize:
         return np.dtype(np.uint8)
-    return np.dtype(np.uint16) if dtype.name == "bfloat16" else dtype.numpy
+    return dtype.bits or dtype.numpy
 
 
 def decode_tensors(tensors: Reader, storages: Reader, entries: Entries) -> tuple[dict[str, Tensor], dict[str, Tensor]]:

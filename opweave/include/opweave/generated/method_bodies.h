@@ -14,7 +14,10 @@ inline Tensor Tensor::_mantissa() const { static detail::HostOp op("aten::_manti
 inline Tensor Tensor::_pad_circular(IntArrayRef pad) const { static detail::HostOp op("aten::_pad_circular"); return detail::Call(op).t((*this)).l(pad).tensor(); }
 inline Tensor Tensor::_pdist_forward(double p) const { static detail::HostOp op("aten::_pdist_forward"); return detail::Call(op).t((*this)).f(p).tensor(); }
 inline Tensor Tensor::_safe_softmax(int64_t dim, std::optional<ScalarType> dtype) const { static detail::HostOp op("aten::_safe_softmax"); return detail::Call(op).t((*this)).i(dim).d(dtype).tensor(); }
+inline Tensor Tensor::_sample_dirichlet(std::optional<Generator> generator) const { static detail::HostOp op("aten::_sample_dirichlet"); return detail::Call(op).t((*this)).arg(generator).tensor(); }
 inline Tensor Tensor::_softmax(int64_t dim, bool half_to_float) const { static detail::HostOp op("aten::_softmax"); return detail::Call(op).t((*this)).i(dim).b(half_to_float).tensor(); }
+inline Tensor Tensor::_standard_gamma(std::optional<Generator> generator) const { static detail::HostOp op("aten::_standard_gamma"); return detail::Call(op).t((*this)).arg(generator).tensor(); }
+inline Tensor Tensor::_standard_gamma_grad(const Tensor& output) const { static detail::HostOp op("aten::_standard_gamma_grad"); return detail::Call(op).t((*this)).t(output).tensor(); }
 inline Tensor Tensor::_to_copy(TensorOptions options, bool non_blocking, std::optional<MemoryFormat> memory_format) const { static detail::HostOp op("aten::_to_copy"); return detail::Call(op).t((*this)).arg(options.dtype_opt()).arg(options.layout_opt()).arg(options.device_opt()).arg(options.pinned_memory_opt()).b(non_blocking).arg(memory_format).tensor(); }
 inline Tensor Tensor::_to_copy(std::optional<ScalarType> dtype, std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory, bool non_blocking, std::optional<MemoryFormat> memory_format) const { static detail::HostOp op("aten::_to_copy"); return detail::Call(op).t((*this)).d(dtype).arg(layout).arg(device).arg(pin_memory).b(non_blocking).arg(memory_format).tensor(); }
 inline std::tuple<Tensor, Tensor, Tensor> Tensor::_unique2(bool sorted, bool return_inverse, bool return_counts) const { static detail::HostOp op("aten::_unique2"); return detail::Call(op).t((*this)).b(sorted).b(return_inverse).b(return_counts).tensors3(); }
@@ -575,6 +578,7 @@ inline Tensor Tensor::permute_copy(IntArrayRef dims) const { static detail::Host
 inline Tensor Tensor::pinverse(double rcond) const { static detail::HostOp op("aten::pinverse"); return detail::Call(op).t((*this)).f(rcond).tensor(); }
 inline Tensor Tensor::pixel_shuffle(int64_t upscale_factor) const { static detail::HostOp op("aten::pixel_shuffle"); return detail::Call(op).t((*this)).i(upscale_factor).tensor(); }
 inline Tensor Tensor::pixel_unshuffle(int64_t downscale_factor) const { static detail::HostOp op("aten::pixel_unshuffle"); return detail::Call(op).t((*this)).i(downscale_factor).tensor(); }
+inline Tensor Tensor::poisson(std::optional<Generator> generator) const { static detail::HostOp op("aten::poisson"); return detail::Call(op).t((*this)).arg(generator).tensor(); }
 inline Tensor& Tensor::polygamma_(int64_t n) const { static detail::HostOp op("aten::polygamma_"); detail::Call(op).t((*this)).i(n).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::positive() const { static detail::HostOp op("aten::positive"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::pow(const Scalar& exponent) const { static detail::HostOp op("aten::pow.Tensor_Scalar"); return detail::Call(op).t((*this)).s(exponent).tensor(); }

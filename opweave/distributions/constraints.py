@@ -1,0 +1,91 @@
+"""What parameters and values of distributions must be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from opweave.registry.op import ops
+from opweave.registry.ops import surface as _surface
+from opweave.registry.tensor import Tensor
+
+_ = _surface  # binds the operators
+
+
+class Constraint:
+    """Which values are allowed.
+
+    Attributes
+    ----------
+    is_discrete : bool
+        Whether they are whole numbers.
+    event_dim : int
+        How many dimensions make one value.
+    """
+
+    def __init__(self, name: str, holds: Callable[[Any], Any], *, is_discrete: bool = False, event_dim: int = 0):
+        self.name = name
+        self.is_discrete = is_discrete
+        self.event_dim = event_dim
+        self._holds = holds
+
+    def check(self, value: Tensor) -> Tensor:
+        """A bool tensor: which values are allowed."""
+        return self._holds(value)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def _cholesky(value: Any) -> Any:
+    lower = (value.tril() == value).flatten(-2).all(-1)
+    return lower & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
+
+
+def _definite(value: Any) -> Any:
+    symmetric = ((value - value.mT).abs() <= 1e-6 * (1 + value.abs())).flatten(-2).all(-1)
+    return symmetric & (ops.aten.linalg_cholesky_ex.default(value)[1] == 0)
+
+
+real = Constraint("Real()", lambda x: x == x)
+real_vector = Constraint("IndependentConstraint(Real(), 1)", lambda x: (x == x).all(-1), event_dim=1)
+boolean = Constraint("Boolean()", lambda x: (x == 0) | (x == 1), is_discrete=True)
+positive = Constraint("GreaterThan(lower_bound=0.0)", lambda x: x > 0)
+nonnegative = Constraint("GreaterThanEq(lower_bound=0.0)", lambda x: x >= 0)
+nonnegative_integer = Constraint(
+    "IntegerGreaterThan(lower_bound=0)", lambda x: (x % 1 == 0) & (x >= 0), is_discrete=True
+)
+unit_interval = Constraint("Interval(lower_bound=0.0, upper_bound=1.0)", lambda x: (x >= 0) & (x <= 1))
+simplex = Constraint("Simplex()", lambda x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6), event_dim=1)
+one_hot = Constraint(
+    "OneHot()", lambda x: ((x == 0) | (x == 1)).all(-1) & (x.sum(-1) == 1), is_discrete=True, event_dim=1
+)
+lower_cholesky = Constraint("LowerCholesky()", _cholesky, event_dim=2)
+positive_definite = Constraint("PositiveDefinite()", _definite, event_dim=2)
+positive_vector = Constraint(
+    "IndependentConstraint(GreaterThan(lower_bound=0.0), 1)", lambda x: (x > 0).all(-1), event_dim=1
+)
+
+
+def interval(low: Any, high: Any) -> Constraint:
+    """Numbers from `low` to `high`."""
+    return Constraint(f"Interval(lower_bound={low}, upper_bound={high})", lambda x: (x >= low) & (x <= high))
+
+
+def integer_interval(low: Any, high: Any) -> Constraint:
+    """Whole numbers from `low` to `high`."""
+    return Constraint(
+        f"IntegerInterval(lower_bound={low}, upper_bound={high})",
+        lambda x: (x % 1 == 0) & (x >= low) & (x <= high), is_discrete=True,
+    )  # fmt: skip
+
+
+def independent(base: Constraint, count: int) -> Constraint:
+    """A constraint of whose values `count` dimensions make one."""
+
+    def holds(value: Any) -> Any:
+        found = base.check(value)
+        return found.flatten(-count).all(-1) if count else found
+
+    name = f"IndependentConstraint({base}, {count})"
+    return Constraint(name, holds, is_discrete=base.is_discrete, event_dim=base.event_dim + count)

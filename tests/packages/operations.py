@@ -1,0 +1,115 @@
+"""Run the cases: `operations.py reference FILE` beside PyTorch, then `operations.py check FILE` without it.
+
+python tests/packages/operations.py reference /tmp/references.npz     # PyTorch, float64, plain formulas
+python tests/packages/operations.py check /tmp/references.npz [PART]  # opweave, the packages' ops
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import sys
+import time
+from typing import Any
+
+import numpy as np
+from cases import CASES, Case
+
+
+def tensors(torch: Any, case: Case, wide: bool) -> dict[str, Any]:
+    """The arguments; floating ones that are differentiated require grad."""
+    found = {}
+    for name, array in case.arrays().items():
+        t = torch.from_numpy(array.astype(np.float64) if wide and array.dtype.kind == "f" else array)
+        if case.backward and array.dtype.kind == "f" and name not in case.constant:
+            t.requires_grad_()
+        found[name] = t
+    return found
+
+
+def outcome(torch: Any, function: Any, inputs: dict[str, Any], backward: bool) -> list[np.ndarray]:
+    """Results and gradients, of a sum of the results with weights."""
+    results = function(**inputs)
+    results = list(results) if isinstance(results, (tuple, list)) else [results]
+    rng = np.random.default_rng(1)
+    if backward:
+        weights = [torch.from_numpy(rng.standard_normal(tuple(r.shape))).to(r.dtype) for r in results]
+        total: Any = sum((r * w).sum() for r, w in zip(results, weights, strict=True))
+        total.backward()
+    grads = [t.grad for t in inputs.values() if t.requires_grad]
+    return [np.asarray(t.detach().numpy(), np.float64) for t in (*results, *grads)]
+
+
+def write_references(path: str) -> None:
+    """What plain formulas give, by PyTorch."""
+    import torch
+
+    found: dict[str, np.ndarray] = {}
+    for number, case in enumerate(CASES):
+        plain = outcome(torch, functools.partial(case.plain, torch), tensors(torch, case, True), case.backward)
+        found |= {f"{number}/{i}": array for i, array in enumerate(plain)}
+    np.savez(path, **found)
+
+
+def run(torch: Any, opweave: Any, case: Case, wanted: list[np.ndarray], compiled: bool) -> str:
+    """Run the package's op; what is wrong, or nothing."""
+    module, _, name = case.where.partition(":")
+    op = getattr(importlib.import_module(module), name)
+    op = getattr(op, "apply", op)
+
+    def called(**x: Any) -> Any:
+        return case.call(op, torch, **x) if case.call else op(*x.values())
+
+    function = opweave.compile(called) if compiled else called
+    found = outcome(torch, function, tensors(torch, case, False), case.backward)
+    if len(found) != len(wanted):
+        return f"{len(found)} results and gradients, not {len(wanted)}"
+    for i, (a, b) in enumerate(zip(found, wanted, strict=True)):
+        if a.shape != b.shape:
+            return f"result or gradient {i} has shape {a.shape}, not {b.shape}"
+        error = np.abs(a - b).max() / max(np.abs(b).max(), 1e-3)
+        if not error <= case.tolerance:
+            return f"result or gradient {i} is off by {error:.1e}"
+    return ""
+
+
+def check(path: str, part: str) -> int:
+    """Run the cases; the number of those that are wrong."""
+    import opweave.compat
+
+    opweave.compat.install()
+    import gpus
+    import torch
+
+    gpus.answer()
+    references = np.load(path)
+    wrong = count = 0
+    for number, case in enumerate(CASES):
+        if part not in case.name:
+            continue
+        wanted, i = [], 0
+        while f"{number}/{i}" in references:
+            wanted.append(references[f"{number}/{i}"])
+            i += 1
+        for compiled in (False, True)[: 1 + case.compiled]:
+            started = time.perf_counter()
+            try:
+                message = run(torch, opweave, case, wanted, compiled)
+            except Exception as error:
+                message = f"{type(error).__name__}: {str(error)[:300]}"
+            count += 1
+            wrong += bool(message)
+            took = time.perf_counter() - started
+            print(
+                f"{'FAILED' if message else 'ok':6} {case.name}{' compiled' * compiled} ({took:.1f} s) {message}",
+                flush=True,
+            )
+    print(f"{count - wrong} passed, {wrong} failed")
+    return wrong
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "reference":
+        write_references(sys.argv[2])
+    else:
+        sys.exit(bool(check(sys.argv[2], sys.argv[3] if len(sys.argv) > 3 else "")))
