@@ -119,7 +119,7 @@ def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:
     """
     if is_module(type(fn)):  # a compiled one has its function; any other is called as one
         fn = vars(fn).get("function", fn.__call__)
-    compiled: CompiledFunction = fn if isinstance(fn, CompiledFunction) else compile(fn)
+    compiled: CompiledFunction[..., Any] = fn if isinstance(fn, CompiledFunction) else compile(fn)
 
     def explained(*args: Any, **kwargs: Any) -> Explanation:
         misfits = {id(entry): reason for entry, reason in compiled.mismatches(args, kwargs)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from opweave.registry.device import Device, cuda
 from opweave.registry.dtypes import DType
@@ -18,7 +18,10 @@ from opweave.registry.memory_format import (
 from opweave.registry.spec import TensorSpec
 
 if TYPE_CHECKING:
-    from opweave.registry.tensor import Tensor
+    # Operators and methods are bound from the ops' declarations; a stub, which `make stubs` writes, says what they are.
+    from opweave.registry.methods import Methods
+else:
+    Methods = object
 
 
 class Size(tuple[int, ...]):
@@ -58,14 +61,7 @@ def wrap_dim(dim: int, ndim: int, op: str) -> int:
     return dim + limit if dim < 0 else dim
 
 
-if TYPE_CHECKING:
-
-    def _operator(self: Tensor, other: Any) -> Tensor:
-        """Stands for a bound operator where types are checked."""
-        ...
-
-
-class Strided:
+class Strided(Methods):
     """What a tensor is without its data. It has no memory and no slots of its own; `Tensor` adds them."""
 
     __slots__ = ()
@@ -76,39 +72,24 @@ class Strided:
     _dtype: DType
     _device: Device
 
-    if TYPE_CHECKING:
-        # Operators and methods are bound from the ops' declarations, which a type checker cannot follow.
-        __add__ = __radd__ = __iadd__ = __sub__ = __rsub__ = __isub__ = __mul__ = __rmul__ = __imul__ = _operator
-        __truediv__ = __rtruediv__ = __itruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _operator
-        __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __and__ = __rand__ = __or__ = __ror__ = _operator
-        __xor__ = __rxor__ = __lt__ = __le__ = __gt__ = __ge__ = _operator
-
-        def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]  # elementwise, as in NumPy
-
-        def __ne__(self, other: object) -> Tensor: ...  # type: ignore[override]
-
-        def __neg__(self) -> Tensor: ...
-
-        def __abs__(self) -> Tensor: ...
-
-        def __invert__(self) -> Tensor: ...
-
-        def __getitem__(self, key: Any) -> Tensor: ...
-
-        def __setitem__(self, key: Any, value: Any) -> None: ...
-
-        def __getattr__(self, name: str) -> Any: ...
-
     @property
     def shape(self) -> Size:
         """Sizes of the dimensions."""
         return Size(self._sizes)
 
-    def size(self, dim: int | None = None) -> Any:
+    @overload
+    def size(self, dim: None = None) -> Size: ...
+    @overload
+    def size(self, dim: int) -> int: ...
+    def size(self, dim: int | None = None) -> Size | int:
         """All sizes, or the size of one dimension."""
         return Size(self._sizes) if dim is None else self._sizes[wrap_dim(dim, len(self._sizes), "size")]
 
-    def stride(self, dim: int | None = None) -> Any:
+    @overload
+    def stride(self, dim: None = None) -> tuple[int, ...]: ...
+    @overload
+    def stride(self, dim: int) -> int: ...
+    def stride(self, dim: int | None = None) -> tuple[int, ...] | int:
         """All strides in elements, or the stride of one dimension."""
         return self._strides if dim is None else self._strides[wrap_dim(dim, len(self._strides), "stride")]
 

@@ -73,8 +73,13 @@ def _factory(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
         made = make(*args, **kwargs)
         return made.requires_grad_() if requires_grad else made
 
-    function.__name__ = make.opname if isinstance(make, OpOverloadPacket) else make.__name__
-    function.__doc__ = make.__doc__
+    made_by: Any = make
+    function.__name__ = made_by.opname if isinstance(made_by, OpOverloadPacket) else made_by.__name__
+    packet = made_by if isinstance(made_by, OpOverloadPacket) else getattr(made_by, "op_packet", None)
+    if packet is None:
+        function.__doc__ = made_by.__doc__
+    else:  # its signature and its docstring follow from it
+        function.op_packet = packet  # type: ignore[attr-defined]
     return function
 
 
@@ -132,10 +137,11 @@ def _binary(op: OpOverload, swap: bool = False) -> Callable[[Tensor, Any], Any]:
     return reflected if swap else forward
 
 
-def _unary(op: OpOverload) -> Callable[[Tensor], Any]:
-    def method(self: Tensor) -> Any:
+def _unary(op: OpOverload) -> Callable[[Tensor], Tensor]:
+    def method(self: Tensor) -> Tensor:
         return op(self)
 
+    method.of_op = op  # type: ignore[attr-defined]  # its docstring follows from it
     return method
 
 
@@ -171,11 +177,42 @@ def _operators() -> dict[str, Callable[..., Any]]:
 # ---- methods that are not an op of that name -----------------------------------------------------------------------
 
 
-def _cast(dtype: dtypes.DType) -> Callable[..., Tensor]:
-    return lambda self, memory_format=None: copies.to(self, dtype, memory_format=memory_format)
+def _cast(name: str, dtype: dtypes.DType) -> Callable[..., Tensor]:
+    def cast(self: Tensor, memory_format: Any = None) -> Tensor:
+        return copies.to(self, dtype, memory_format=memory_format)
+
+    cast.__name__ = name
+    cast.__doc__ = f"The tensor with elements of type {dtype.name}; itself where it has that type already."
+    return cast
+
+
+def _cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor in main memory; itself where it is there already."""
+    return copies.to(self, "cpu", memory_format=memory_format)
+
+
+def _cuda(self: Tensor, device: Any = "cuda", memory_format: Any = None) -> Tensor:
+    """The tensor on a GPU; itself where it is there already."""
+    return copies.to(self, device, memory_format=memory_format)
+
+
+def _type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The tensor with the element type of another; itself where it has that type already."""
+    return copies.to(self, other._dtype)
+
+
+def _where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """The tensor's elements where a condition holds, another's elsewhere."""
+    return ops.aten.where(condition, self, other)
+
+
+def _polygamma(self: Tensor, n: int) -> Tensor:
+    """The n-th derivative of `digamma` at each element."""
+    return ops.aten.polygamma.default(n, self)
 
 
 def _type(self: Tensor, dtype: Any = None) -> Any:
+    """The tensor with another element type; without one, the type's name."""
     return f"opweave.{self._dtype.name}" if dtype is None else copies.to(self, dtype)
 
 
@@ -228,17 +265,17 @@ def _of_families(table: str) -> dict[str, Any]:
 _METHODS: dict[str, Any] = {
     "new_tensor": _factory(new_tensor),
     "to": copies.to,
-    "cpu": lambda self, memory_format=None: copies.to(self, "cpu", memory_format=memory_format),
-    "cuda": lambda self, device="cuda", memory_format=None: copies.to(self, device, memory_format=memory_format),
+    "cpu": _cpu,
+    "cuda": _cuda,
     "type": _type,
-    "type_as": lambda self, other: copies.to(self, other._dtype),
+    "type_as": _type_as,
     "view": _view,
-    "where": lambda self, condition, other: ops.aten.where(condition, self, other),
+    "where": _where,
     **_of_families("METHODS"),
-    "polygamma": lambda self, n: ops.aten.polygamma.default(n, self),
+    "polygamma": _polygamma,
     "__getitem__": subscript.getitem,
     "__setitem__": subscript.setitem,
-    **{name: _cast(getattr(dtypes, target)) for name, target in (
+    **{name: _cast(name, getattr(dtypes, target)) for name, target in (
         ("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"), ("int", "int32"),
         ("long", "int64"), ("cfloat", "complex64"),
         ("cdouble", "complex128"), ("short", "int16"), ("bool", "bool_"), ("char", "int8"), ("byte", "uint8"))},
