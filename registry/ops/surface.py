@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import math
 import os
 import re
@@ -78,6 +79,9 @@ def _factory(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     packet = made_by if isinstance(made_by, OpOverloadPacket) else getattr(made_by, "op_packet", None)
     if packet is None:
         function.__doc__ = made_by.__doc__
+        more = inspect.Parameter("requires_grad", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool")
+        form = inspect.signature(made_by)
+        function.__signature__ = form.replace(parameters=[*form.parameters.values(), more])  # type: ignore[attr-defined]
     else:  # its signature and its docstring follow from it
         function.op_packet = packet  # type: ignore[attr-defined]
     return function
@@ -282,7 +286,14 @@ _METHODS: dict[str, Any] = {
 }  # fmt: skip
 
 _SELF = re.compile(r"\((Tensor(\(a(!| -> \*)?\))? self|Tensor condition)\b")
-_PROPERTIES = {"T": "numpy_T", "mT": "mT", "H": "matrix_H", "mH": "mH", "real": "real", "imag": "imag"}
+_PROPERTIES = {
+    "T": ("numpy_T", "A view with the dimensions in the opposite order."),
+    "mT": ("mT", "A view of the matrices in the last two dimensions, transposed."),
+    "H": ("matrix_H", "A matrix transposed and conjugated."),
+    "mH": ("mH", "The matrices in the last two dimensions, transposed and conjugated."),
+    "real": ("real", "The real parts of complex numbers, as a view; a real tensor itself."),
+    "imag": ("imag", "The imaginary parts of complex numbers, as a view."),
+}
 
 
 def _own_names() -> set[str]:
@@ -303,7 +314,7 @@ def _bind(name: str, value: Any) -> None:
     """Make something an attribute of `Tensor`; what computes may be replayed."""
     if isinstance(value, property) and value.fget is not None:
         methods.append(replay.Function(value.fget))
-        value = property(methods[-1])
+        value = property(methods[-1], doc=value.__doc__ or "")  # else it would ask for what is made when asked for
     elif isinstance(value, types.FunctionType) and name != "__setitem__":  # which gives nothing
         methods.append(replay.Function(value))
         value = methods[-1]
@@ -323,8 +334,8 @@ def bind() -> None:
         taken.add(name)
     for name, instead in _REFUSED.items():
         setattr(Tensor, name, _refused(name, instead))
-    for name, opname in _PROPERTIES.items():
-        _bind(name, property(_unary(getattr(ops.aten, opname).default)))
+    for name, (opname, text) in _PROPERTIES.items():
+        _bind(name, property(_unary(getattr(ops.aten, opname).default), doc=text))
         taken.add(name)
     for packet in list(registry.packets.values()):
         name = packet.opname

@@ -307,6 +307,8 @@ def _merged(given: Sequence[Parameter], count: int) -> Parameter:
     default = next((p.default for p in given if p.default is not Parameter.empty), Parameter.empty)
     if default is Parameter.empty and len(given) < count:
         default = None
+        if "None" not in texts:
+            texts.append("None")
     return Parameter(given[0].name, kind, default=default, annotation=" | ".join(texts))
 
 
