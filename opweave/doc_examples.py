@@ -167,6 +167,8 @@ def _shown(packet: OpOverloadPacket, op: OpOverload, setup: list[str], given: li
         calls.append(_call(function, given))
     if given and given[0] == "x" and hasattr(Tensor, packet.opname) and op._schema.arguments[0].name == "self":
         calls.append(_call(f"x.{packet.opname}", given[1:]))
+    if op.is_mutable:  # a second call would find what the first has written
+        calls = calls[-1:]
     kept: list[str] = []
     result = ""
     for call in calls:
@@ -282,6 +284,8 @@ def _like(packet: OpOverloadPacket, stem: OpOverloadPacket, suffix: str) -> Any:
             continue
         result = found
         calls.append(text)
+    if getattr(packet, packet.overloads()[0]).is_mutable:  # a second call would find what the first has written
+        calls = calls[-1:]
     return {"setup": base["setup"], "calls": calls, "result": result} if calls else None
 
 

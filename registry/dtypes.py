@@ -169,12 +169,23 @@ _assigned: list[bool] = []
 
 
 def get_default_dtype() -> DType:
-    """The floating type of new tensors made from Python floats."""
+    """The floating type of new tensors made from Python floats.
+
+    Examples
+    --------
+    >>> opweave.get_default_dtype()
+    opweave.float32
+    """
     return getattr(_default, "dtype", float32)
 
 
 def set_default_dtype(dtype: DType) -> None:
-    """Set the floating type of new tensors made from Python floats, for this thread."""
+    """Set the floating type of new tensors made from Python floats, for this thread.
+
+    Examples
+    --------
+    >>> opweave.set_default_dtype(opweave.float32)
+    """
     dtype = as_dtype(dtype)
     if not dtype.is_floating_point:
         raise DTypeError("set_default_dtype: only floating types", got=repr(dtype))
@@ -189,7 +200,13 @@ def _category(dtype: DType) -> int:
 
 @functools.cache
 def promote_types(a: DType, b: DType) -> DType:
-    """The smallest type that holds both, by PyTorch's table (two different half types give float32)."""
+    """The smallest type that holds both, by PyTorch's table (two different half types give float32).
+
+    Examples
+    --------
+    >>> opweave.promote_types(opweave.int64, opweave.float16)
+    opweave.float16
+    """
     if a is b:
         return a
     if a.priority > b.priority:

@@ -82,7 +82,13 @@ class Strided(Methods):
     @overload
     def size(self, dim: int) -> int: ...
     def size(self, dim: int | None = None) -> Size | int:
-        """All sizes, or the size of one dimension."""
+        """All sizes, or the size of one dimension.
+
+        Examples
+        --------
+        >>> opweave.zeros(2, 3).size(1)
+        3
+        """
         return Size(self._sizes) if dim is None else self._sizes[wrap_dim(dim, len(self._sizes), "size")]
 
     @overload
@@ -90,11 +96,23 @@ class Strided(Methods):
     @overload
     def stride(self, dim: int) -> int: ...
     def stride(self, dim: int | None = None) -> tuple[int, ...] | int:
-        """All strides in elements, or the stride of one dimension."""
+        """All strides in elements, or the stride of one dimension.
+
+        Examples
+        --------
+        >>> opweave.zeros(2, 3).stride()
+        (3, 1)
+        """
         return self._strides if dim is None else self._strides[wrap_dim(dim, len(self._strides), "stride")]
 
     def storage_offset(self) -> int:
-        """Elements between the start of the storage and this tensor's first element."""
+        """Elements between the start of the storage and this tensor's first element.
+
+        Examples
+        --------
+        >>> opweave.zeros(4)[1:].storage_offset()
+        1
+        """
         return self._offset
 
     @property
@@ -113,18 +131,36 @@ class Strided(Methods):
         return len(self._sizes)
 
     def dim(self) -> int:
-        """Number of dimensions."""
+        """Number of dimensions.
+
+        Examples
+        --------
+        >>> opweave.zeros(2, 3).dim()
+        2
+        """
         return len(self._sizes)
 
     def numel(self) -> int:
-        """Number of elements."""
+        """Number of elements.
+
+        Examples
+        --------
+        >>> opweave.zeros(2, 3).numel()
+        6
+        """
         result = 1
         for size in self._sizes:
             result *= size
         return result
 
     def element_size(self) -> int:
-        """Bytes an element."""
+        """Bytes an element.
+
+        Examples
+        --------
+        >>> opweave.zeros(2).element_size()
+        4
+        """
         return self._dtype.itemsize
 
     @property
@@ -138,7 +174,13 @@ class Strided(Methods):
         return self.numel() * self._dtype.itemsize
 
     def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> bool:
-        """Whether the elements lie in row-major order, or that of another format, without gaps."""
+        """Whether the elements lie in row-major order, or that of another format, without gaps.
+
+        Examples
+        --------
+        >>> opweave.zeros(2, 3).t().is_contiguous()
+        False
+        """
         return is_in_format(self._sizes, self._strides, as_memory_format(memory_format, "is_contiguous"))
 
     @property
@@ -157,11 +199,23 @@ class Strided(Methods):
         return self._device.type == "meta"
 
     def is_floating_point(self) -> bool:
-        """Whether elements are real floating numbers."""
+        """Whether elements are real floating numbers.
+
+        Examples
+        --------
+        >>> opweave.tensor([1.0]).is_floating_point()
+        True
+        """
         return self._dtype.is_floating_point
 
     def is_complex(self) -> bool:
-        """Whether elements are complex numbers."""
+        """Whether elements are complex numbers.
+
+        Examples
+        --------
+        >>> opweave.tensor([1j]).is_complex()
+        True
+        """
         return self._dtype.is_complex
 
     @property
@@ -193,7 +247,13 @@ class Strided(Methods):
         return self.numel()
 
     def get_device(self) -> int:
-        """The number of the GPU that the data is on, -1 for main memory."""
+        """The number of the GPU that the data is on, -1 for main memory.
+
+        Examples
+        --------
+        >>> opweave.zeros(2).get_device()
+        -1
+        """
         return -1 if self._device.is_host else self._device.index or 0
 
     @property

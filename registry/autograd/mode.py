@@ -8,7 +8,13 @@ from opweave.registry.keys import ABOVE_VIEWS, GRAD, INFERENCE, F, set_mode, sta
 
 
 def is_grad_enabled() -> bool:
-    """Whether calls on tensors that require grad are recorded in this thread."""
+    """Whether calls on tensors that require grad are recorded in this thread.
+
+    Examples
+    --------
+    >>> opweave.is_grad_enabled()
+    True
+    """
     return not state.exclude & GRAD
 
 
@@ -108,5 +114,11 @@ class inference_mode(set_mode):
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether inference mode is on in this thread."""
+    """Whether inference mode is on in this thread.
+
+    Examples
+    --------
+    >>> opweave.is_inference_mode_enabled()
+    False
+    """
     return bool(state.include & INFERENCE)

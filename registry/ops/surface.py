@@ -186,12 +186,24 @@ def _cast(name: str, dtype: dtypes.DType) -> Callable[..., Tensor]:
         return copies.to(self, dtype, memory_format=memory_format)
 
     cast.__name__ = name
-    cast.__doc__ = f"The tensor with elements of type {dtype.name}; itself where it has that type already."
+    cast.__doc__ = f"""The tensor with elements of type {dtype.name}; itself where it has that type already.
+
+    Examples
+    --------
+    >>> opweave.tensor([0, 2]).{name}().dtype
+    {dtype!r}
+    """
     return cast
 
 
 def _cpu(self: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor in main memory; itself where it is there already."""
+    """The tensor in main memory; itself where it is there already.
+
+    Examples
+    --------
+    >>> opweave.tensor([1.0]).cpu()
+    tensor([1.])
+    """
     return copies.to(self, "cpu", memory_format=memory_format)
 
 
@@ -201,27 +213,58 @@ def _cuda(self: Tensor, device: Any = "cuda", memory_format: Any = None) -> Tens
 
 
 def _type_as(self: Tensor, other: Tensor) -> Tensor:
-    """The tensor with the element type of another; itself where it has that type already."""
+    """The tensor with the element type of another; itself where it has that type already.
+
+    Examples
+    --------
+    >>> opweave.tensor([1, 2]).type_as(opweave.tensor([0.5]))
+    tensor([1., 2.])
+    """
     return copies.to(self, other._dtype)
 
 
 def _where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """The tensor's elements where a condition holds, another's elsewhere."""
+    """The tensor's elements where a condition holds, another's elsewhere.
+
+    Examples
+    --------
+    >>> opweave.tensor([1.0, 2.0]).where(opweave.tensor([True, False]), 0)
+    tensor([1., 0.])
+    """
     return ops.aten.where(condition, self, other)
 
 
 def _polygamma(self: Tensor, n: int) -> Tensor:
-    """The n-th derivative of `digamma` at each element."""
+    """The n-th derivative of `digamma` at each element.
+
+    Examples
+    --------
+    >>> opweave.tensor([1.0]).polygamma(1)
+    tensor([1.6449])
+    """
     return ops.aten.polygamma.default(n, self)
 
 
 def _type(self: Tensor, dtype: Any = None) -> Any:
-    """The tensor with another element type; without one, the type's name."""
+    """The tensor with another element type; without one, the type's name.
+
+    Examples
+    --------
+    >>> opweave.tensor([1, 2]).type(opweave.float32)
+    tensor([1., 2.])
+    """
     return f"opweave.{self._dtype.name}" if dtype is None else copies.to(self, dtype)
 
 
 def _view(self: Tensor, *args: Any, dtype: Any = None, size: Any = None) -> Tensor:
-    """Other sizes, or another element type, over the same memory."""
+    """Other sizes, or another element type, over the same memory.
+
+    Examples
+    --------
+    >>> opweave.tensor([1, 2, 3, 4]).view(2, 2)
+    tensor([[1, 2],
+            [3, 4]])
+    """
     if size is not None:
         return ops.aten.view.default(self, size)
     if dtype is not None or (len(args) == 1 and isinstance(args[0], dtypes.DType)):
@@ -231,12 +274,24 @@ def _view(self: Tensor, *args: Any, dtype: Any = None, size: Any = None) -> Tens
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether the value is a Tensor."""
+    """Whether the value is a Tensor.
+
+    Examples
+    --------
+    >>> opweave.is_tensor(3)
+    False
+    """
     return isinstance(value, Tensor)
 
 
 def numel(input: Tensor) -> int:
-    """Number of elements."""
+    """Number of elements.
+
+    Examples
+    --------
+    >>> opweave.numel(opweave.zeros(2, 3))
+    6
+    """
     return input.numel()
 
 
@@ -253,6 +308,11 @@ def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None
         Where to put it.
     requires_grad : bool
         Whether autograd records what is done with it.
+
+    Examples
+    --------
+    >>> opweave.zeros(1).new_tensor([1, 2])
+    tensor([1., 2.])
     """
     return creation.tensor(data, dtype=dtype or self._dtype, device=device or self._device)
 
@@ -303,6 +363,7 @@ def _own_names() -> set[str]:
 
 def _refused(name: str, instead: str) -> Callable[..., Any]:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        """Refused: views, graphs and what autograd saved rely on a tensor's memory and sizes."""
         raise UnsupportedError(
             f"{name}: a tensor keeps its memory and its sizes", got=describe(self), hint=f"make another: {instead}"
         )

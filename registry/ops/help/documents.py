@@ -286,7 +286,7 @@ def example(name: str) -> list[str]:
         return []
     lines = [f">>> {text}" for text in found["setup"]]
     for call in found["calls"]:
-        lines += [f">>> {call}", *found["result"].splitlines()]
+        lines += [f">>> {call}", *(line or "<BLANKLINE>" for line in found["result"].splitlines())]
     return lines
 
 

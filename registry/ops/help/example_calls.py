@@ -137,10 +137,10 @@ einsum | M; N | "ij,jk->ik", x, y
 embedding | M; y = T([1, 0, 1]) | x, y
 embedding_bag! | M; y = T([1, 0, 1]); z = T([0, 2]) | x, y, z
 embedding_renorm_ | M; y = T([1]) | x, y, 1.0, 2.0
-empty | | 2, 3
-empty_like | R | x
-empty_permuted | | [2, 3], [1, 0]
-empty_strided | | [2, 3], [1, 2]
+empty! | | 2, 3
+empty_like! | R | x
+empty_permuted! | | [2, 3], [1, 0]
+empty_strided! | | [2, 3], [1, 2]
 eq | V; y = T([1.0, 0.0, 3.0]) | x, y
 equal | V; W | x, y
 expand | x = T([[1.0], [2.0]]) | x, [2, 3]
@@ -318,8 +318,8 @@ native_dropout | V | x, 0.5, False
 native_group_norm! | x = T([[1.0, 3.0, 2.0, 6.0]]) | x, None, None, 1, 4, 1, 2, 1e-5
 native_layer_norm! | x = T([[1.0, 3.0], [2.0, 6.0]]) | x, [2], None, None, 1e-5
 ne | V; y = T([1.0, 0.0, 3.0]) | x, y
-new_empty | V | x, [2]
-new_empty_strided | V | x, [2, 3], [1, 2]
+new_empty! | V | x, [2]
+new_empty_strided! | V | x, [2, 3], [1, 2]
 new_full | V | x, [2], 7
 new_ones | V | x, [2]
 new_zeros | V | x, [2]
