@@ -69,8 +69,10 @@ class autocast(set_mode):
 
     Examples
     --------
+    >>> x = opweave.ones(2, 2)
     >>> with opweave.autocast("cpu"):
-    ...     y = x @ w  # bfloat16
+    ...     print((x @ x).dtype)
+    opweave.bfloat16
     """
 
     def __init__(
@@ -246,3 +248,7 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Ca
             leave()
 
     return decorated
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

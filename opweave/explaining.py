@@ -164,7 +164,7 @@ def kernel_accesses(kernel: Any, /, *args: Any, **kwargs: Any) -> tuple[KernelAc
 
     Examples
     --------
-    >>> print(*opweave.kernel_accesses(add, x, y, out, 1000, BLOCK=256))
+    >>> print(*opweave.kernel_accesses(add, x, y, out, 1000, BLOCK=256))  # doctest: +SKIP
     x    f32[256]  load   [pid0*256 + r0]:i32  where pid0*256 + r0 < n    kernels.py:9
     ...
     """

@@ -31,11 +31,8 @@ __all__ = [
 ]  # fmt: skip
 
 ArgNums = int | tuple[int, ...]
-
 P = ParamSpec("P")
-T = TypeVar("T")
-R = TypeVar("R")
-Aux = TypeVar("Aux")
+T, R, Aux = TypeVar("T"), TypeVar("R"), TypeVar("Aux")
 
 
 # ---- identities ----------------------------------------------------------------------------------------------------
@@ -596,3 +593,7 @@ def functionalize(f: Callable[P, R], *, remove: str = "mutations") -> Callable[P
         return importlib.import_module("opweave.functionalization").call(f, args, kwargs)
 
     return functional
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

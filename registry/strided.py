@@ -239,11 +239,23 @@ class Strided(Methods):
         return False
 
     def ndimension(self) -> int:
-        """Number of dimensions."""
+        """Number of dimensions; another name of `dim`.
+
+        Examples
+        --------
+        >>> opweave.zeros(2, 3).ndimension()
+        2
+        """
         return len(self._sizes)
 
     def nelement(self) -> int:
-        """Number of elements."""
+        """Number of elements; another name of `numel`.
+
+        Examples
+        --------
+        >>> opweave.zeros(2, 3).nelement()
+        6
+        """
         return self.numel()
 
     def get_device(self) -> int:

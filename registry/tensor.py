@@ -179,13 +179,7 @@ class Tensor(Strided):
     # ---- memory ----------------------------------------------------------------------------------------------------
 
     def untyped_storage(self) -> Storage:
-        """The memory this tensor looks into.
-
-        Examples
-        --------
-        >>> opweave.zeros(3).untyped_storage().nbytes
-        12
-        """
+        """The memory this tensor looks into."""
         return self._storage
 
     @property
@@ -268,13 +262,7 @@ class Tensor(Strided):
             when_read.call(self, what)
 
     def data_ptr(self) -> int:
-        """Device address of the first element, 0 for an empty tensor.
-
-        Examples
-        --------
-        >>> opweave.zeros(0).data_ptr()
-        0
-        """
+        """Device address of the first element, 0 for an empty tensor."""
         storage = self._storage
         if 0 in self._sizes:
             return 0
@@ -292,11 +280,6 @@ class Tensor(Strided):
         ------
         DeviceError
             If the data is not in main memory and `force` is false.
-
-        Examples
-        --------
-        >>> opweave.tensor([1, 2]).numpy()
-        array([1, 2])
         """
         if state.modes:
             self._look("numpy")
@@ -340,11 +323,6 @@ class Tensor(Strided):
         ------
         ShapeError
             If there is not exactly one element.
-
-        Examples
-        --------
-        >>> opweave.tensor([2.5]).item()
-        2.5
         """
         if state.modes:
             self._look("item")
@@ -356,13 +334,7 @@ class Tensor(Strided):
         return float(value) if self._dtype.is_floating_point else value
 
     def tolist(self) -> Any:
-        """The elements as nested lists of Python numbers.
-
-        Examples
-        --------
-        >>> opweave.tensor([[1, 2], [3, 4]]).tolist()
-        [[1, 2], [3, 4]]
-        """
+        """The elements as nested lists of Python numbers."""
         if when_read.call is not None:
             self._hand_out("tolist")
         array = self.numpy(force=True)
@@ -615,12 +587,6 @@ def from_numpy(array: Any) -> Tensor:
     ------
     DTypeError
         If it is no array, or opweave has no such element type.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> opweave.from_numpy(np.arange(3.0))
-    tensor([0., 1., 2.], dtype=opweave.float64)
     """
     if not isinstance(array, np.ndarray):
         raise DTypeError(

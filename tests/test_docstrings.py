@@ -32,7 +32,7 @@ MODULES = (
     "testing", "utils", "utils.checkpoint", "utils.data",
 )  # fmt: skip
 #: Functions and methods without an example: what they do cannot be shown in a line, or is refused.
-WITHOUT = 60
+WITHOUT = 24
 
 
 def public(module: types.ModuleType) -> Iterator[tuple[str, Any]]:
@@ -105,7 +105,7 @@ def _statements(text: str) -> Iterator[doctest.Example]:
 
 def run(text: str, module: types.ModuleType) -> str:
     """What is wrong with the examples of a docstring; empty where they print what they say."""
-    scope: dict[str, Any] = {**vars(module), "opweave": opweave}
+    scope: dict[str, Any] = {"opweave": opweave} if module is opweave else {**vars(module), "opweave": opweave}
     for item in _statements(text):
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
@@ -188,3 +188,23 @@ def test_users_ops_say_what_they_take() -> None:
     lib = opweave.library.Library("docstrings", "DEF")
     lib.define("twice(Tensor x, int times=2) -> Tensor")
     assert "twice(x, times=2) -> Tensor" in opweave.ops.docstrings.twice.__doc__
+
+
+# ---- what modules offer ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["", *MODULES])
+def test_modules_offer_nothing_that_they_only_import(name: str) -> None:
+    module = importlib.import_module(f"opweave.{name}".rstrip("."))
+    offered = [n for n in dir(module) if not n.startswith("__")]
+    assert sorted(module.__all__) == sorted(set(offered))
+    for n in offered:
+        value = getattr(module, n)
+        home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+        assert not isinstance(home, str) or home.split(".")[0] in ("opweave", "builtins"), f"{n} is from {home}"
+
+
+def test_the_package_has_no_name_of_another() -> None:
+    known = {*opweave.__all__, "bool", "int", "float"}
+    others = {name for name in vars(opweave) if not name.startswith("_")} - known
+    assert all(getattr(opweave, name).__name__ == f"opweave.{name}" for name in others)  # submodules, once imported

@@ -125,3 +125,7 @@ def opcheck(
         else:
             results[name] = "SUCCESS"
     return results
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

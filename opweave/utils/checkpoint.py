@@ -74,3 +74,7 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, **options: 
         input = checkpoint(part(begin, begin + size), input, **options)
         begin += size
     return part(begin, len(chain))(input)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -81,7 +81,8 @@ def _factory(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
         function.__doc__ = made_by.__doc__
         more = inspect.Parameter("requires_grad", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool")
         form = inspect.signature(made_by)
-        function.__signature__ = form.replace(parameters=[*form.parameters.values(), more])  # type: ignore[attr-defined]
+        form = form.replace(parameters=[*form.parameters.values(), more])
+        function.__signature__ = form  # type: ignore[attr-defined]
     else:  # its signature and its docstring follow from it
         function.op_packet = packet  # type: ignore[attr-defined]
     return function
@@ -363,11 +364,11 @@ def _own_names() -> set[str]:
 
 def _refused(name: str, instead: str) -> Callable[..., Any]:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        """Refused: views, graphs and what autograd saved rely on a tensor's memory and sizes."""
         raise UnsupportedError(
             f"{name}: a tensor keeps its memory and its sizes", got=describe(self), hint=f"make another: {instead}"
         )
 
+    method.__doc__ = f"Refused: views, graphs and what autograd saved rely on a tensor's memory; write `{instead}`."
     return method
 
 

@@ -60,7 +60,12 @@ def vmap(
     Examples
     --------
     >>> dot = opweave.vmap(opweave.dot)  # (N, D), (N, D) -> (N)
-    >>> per_example = opweave.vmap(opweave.func.grad(loss), in_dims=(None, 0, 0))
+    >>> dot(opweave.ones(2, 3), opweave.ones(2, 3))
+    tensor([3., 3.])
+    >>> per_example = opweave.vmap(opweave.func.grad(lambda w, x: (w * x).sum()), in_dims=(None, 0))
+    >>> per_example(opweave.ones(2), opweave.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[1., 2.],
+            [3., 4.]])
     """
     if not callable(func):
         raise ArgumentError("vmap: expected a function", got=repr(func))

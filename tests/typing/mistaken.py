@@ -1,4 +1,4 @@
-"""Mistakes that users make, each on a line whose comment says `error`; a type checker must find all, and nothing else."""
+"""Mistakes that users make, each on a line whose comment says `error`; a type checker must find all."""
 
 from __future__ import annotations
 

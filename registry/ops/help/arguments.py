@@ -28,6 +28,25 @@ base: Whose powers they are.
 batch1: The first batch of matrices.
 batch2: The second batch of matrices.
 beta: A factor of `input`.
+linalg_lstsq.b: The right side.
+tol: The tolerance.
+transposed: Whether to compute the adjoint.
+fweights: How often each observation counts, in whole numbers.
+aweights: How much each observation counts.
+dx: How far apart the points are.
+input_scale: A factor of x in the exponential.
+scale_grad_by_freq: Whether gradients are divided by how often a row was read.
+sparse: For the signature's sake: there are no sparse gradients.
+per_sample_weights: A factor for each row that is read.
+implicit: For the signature's sake.
+m: How many columns; as many as rows by default.
+cudnn_enable: For the signature's sake.
+C: How many channels.
+HxW: How many places.
+attn_mask: Truth values that say which keys count, or numbers that are added to the scores.
+enable_gqa: Whether several heads of queries share keys and values.
+tensor_indices_or_sections: How many parts, or where to cut, as a tensor.
+increasing: Whether the powers increase.
 softplus.beta: How sharp the bend is.
 kaiser_window.beta: How narrow the window is.
 smooth_l1_loss.beta: Where the square ends.

@@ -1,8 +1,8 @@
 """Signatures of functions of the package and of methods of `Tensor`, made from the schemas of their ops.
 
-A schema says what an op takes; how Python calls it is more (see `registry.binding`): the first argument of a function is
-`input`, `out=` is an argument rather than an overload, sizes may be written out, results have names. A *form* is one way
-of calling as an `inspect.Signature`, whose annotations are text in the words of `ANNOTATIONS`.
+A schema says what an op takes; how Python calls it is more (see `registry.binding`): the first argument of a function
+is `input`, `out=` is an argument rather than an overload, sizes may be written out, results have names. A *form* is one
+way of calling as an `inspect.Signature`, whose annotations are text in the words of `ANNOTATIONS`.
 """
 
 from __future__ import annotations

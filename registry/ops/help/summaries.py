@@ -23,6 +23,9 @@ all: Whether no element is 0, of the whole tensor or over dimensions.
 alpha_dropout: Dropout that keeps mean and variance: dropped elements take the value that SELU saturates at.
 aminmax: The least and the largest element, of the whole tensor or along a dimension.
 any: Whether any element is other than 0, of the whole tensor or over dimensions.
+argsort: The places that elements come from when they are sorted along a dimension.
+rms_norm: The last dimensions divided by the root of their mean square, then scaled.
+view: The same memory with other sizes, or as elements of another type.
 arange: Numbers from `start` up to, and without, `end`, `step` apart.
 as_strided: A view with sizes, strides and an offset into memory of one's own choice.
 asin: The inverse sine of each element, in radians from -π/2 to π/2; NaN outside of [-1, 1].
