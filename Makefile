@@ -5,7 +5,7 @@
 #   make check    the tests of one op or pass                               (check OP=silu, check PASS=fuse)
 #   make test     the tests, without PyTorch                                 (test ARGS="-k softmax")
 #   make lint     style, types, layers
-#   make stubs    write the stubs of type checkers, after a change to what ops take
+#   make stubs    write stubs and examples of docstrings anew, after a change to what ops take or give
 #   make parity   the tests that compare with PyTorch
 #   make wheel    build the wheel, install it, run README, demo and a tenth of the tests there  (wheel PART=2/10)
 #   make matrix   the kernel suite with each Triton that is supported        (matrix TRITONS=3.9)
@@ -60,6 +60,7 @@ lint: $(VENV)/.stamp-lint
 
 stubs: $(VENV)/.stamp-test
 	$(BIN)/python -m opweave.typing_stubs
+	$(BIN)/python -m opweave.doc_examples
 
 parity: $(VENV)/.stamp-parity
 	$(PYTEST) tests/parity $(ARGS)

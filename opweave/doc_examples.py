@@ -273,6 +273,7 @@ def _like(packet: OpOverloadPacket, stem: OpOverloadPacket, suffix: str) -> Any:
     if base is None:
         return None
     calls: list[str] = []
+    result = ""
     for call in base["calls"]:
         text = re.sub(rf"\b{stem.opname}\(", f"{packet.opname}(", call, count=1)
         try:

@@ -32,7 +32,8 @@ __all__ = [
 
 ArgNums = int | tuple[int, ...]
 P = ParamSpec("P")
-T, R, Aux = TypeVar("T"), TypeVar("R"), TypeVar("Aux")
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 # ---- identities ----------------------------------------------------------------------------------------------------
@@ -298,9 +299,7 @@ def _vectors(what: str, given: Any, like: Sequence[Tensor], spec: Any, of: str) 
 @overload
 def vjp(func: Callable[..., R], *primals: Any, has_aux: Literal[False] = False) -> tuple[R, Callable[..., Any]]: ...
 @overload
-def vjp(
-    func: Callable[..., tuple[R, Aux]], *primals: Any, has_aux: Literal[True]
-) -> tuple[R, Callable[..., Any], Aux]: ...
+def vjp(func: Callable[..., tuple[R, T]], *primals: Any, has_aux: Literal[True]) -> tuple[R, Callable[..., Any], T]: ...
 @overload
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]: ...
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
@@ -377,8 +376,8 @@ def jvp(
 ) -> tuple[R, R]: ...
 @overload
 def jvp(
-    func: Callable[..., tuple[R, Aux]], primals: Any, tangents: Any, *, strict: bool = False, has_aux: Literal[True]
-) -> tuple[R, R, Aux]: ...
+    func: Callable[..., tuple[R, T]], primals: Any, tangents: Any, *, strict: bool = False, has_aux: Literal[True]
+) -> tuple[R, R, T]: ...
 @overload
 def jvp(
     func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
@@ -472,15 +471,13 @@ def jacrev(
         `(*output.shape, *argument.shape)`.
     """
 
-    function: Callable[..., Any] = func
-
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         positions, chosen = _chosen("jacrev", argnums, args)
         single = isinstance(argnums, int)
 
         def partial(picked: Any) -> Any:
-            return function(*_replaced(args, positions, picked, single), **kwargs)
+            return func(*_replaced(args, positions, picked, single), **kwargs)  # type: ignore[call-arg]
 
         output, vjp_fn, *aux = vjp(partial, chosen, has_aux=has_aux)
         leaves, spec = _tensors("jacrev", output)
@@ -512,15 +509,13 @@ def jacfwd(
         Accepted for the signature's sake: the function itself runs once, outside the batch.
     """
 
-    function: Callable[..., Any] = func
-
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         positions, chosen = _chosen("jacfwd", argnums, args)
         single = isinstance(argnums, int)
 
         def partial(picked: Any) -> Any:
-            return function(*_replaced(args, positions, picked, single), **kwargs)
+            return func(*_replaced(args, positions, picked, single), **kwargs)  # type: ignore[call-arg]
 
         linear = _Linear("jacfwd", partial, (chosen,), has_aux)
         inputs, in_spec = optree.tree_flatten(chosen, none_is_leaf=True)

@@ -156,8 +156,6 @@ def _in_python(function: Callable[..., Any]) -> Signature:
 
 
 def _of_function(name: str, value: Any) -> list[str]:
-    if name in FUNCTIONS:
-        return _written(name, FUNCTIONS[name])
     packet = packet_of(value)
     if packet is not None:
         return _definitions(name, with_other_names(forms(packet)), False)
@@ -249,7 +247,7 @@ def _package() -> str:
         if value is None or isinstance(value, (float, int)):
             constants.append(f"{name}: {'None' if value is None else f'_{type(value).__name__}'}")
         elif not inspect.isclass(value):
-            lines += _of_function(name, value)
+            lines += _written(name, FUNCTIONS[name]) if name in FUNCTIONS else _of_function(name, value)
     constants += [f"{name}: _DType" for name in ("bool", "int", "float")] + ["__version__: _str"]
     lines += ["def cuda_is_available() -> _bool: ...", "def __dir__() -> list[_str]: ..."]
     exports = [text for _, text in _exports()]
@@ -265,7 +263,7 @@ def _package() -> str:
 def _module(name: str) -> str:
     module = load_heavy(f"opweave.{name}")
     table = surface.functions_of(name)
-    lines = [line for key, value in table.items() for line in _of_function(f"{key}", value)]
+    lines = [line for key, value in table.items() for line in _of_function(key, value)]
     others = sorted(set(module.__all__) - set(table))
     extra = [f"from {getattr(module, n).__module__} import {n} as {n}" for n in others]
     first = _FIRST.format(what=f"Functions of `opweave.{name}`.")

@@ -76,7 +76,7 @@ class Registration:
 
 
 class OpOverload(replay.Replayable):
-    __doc__ = Document(
+    __doc__: Any = Document(
         """One operator with one schema, such as `aten.add.Tensor`.
 
     Attributes

@@ -20,7 +20,7 @@ _OTHER = frozenset((*OTHER_NAMES, "out"))
 
 
 class OpOverloadPacket(replay.Replayable):
-    __doc__ = Document("All overloads of a name; calling it picks the first whose schema fits the arguments.")
+    __doc__: Any = Document("All overloads of a name; calling it picks the first whose schema fits the arguments.")
     __signature__ = Signed()
 
     def __init__(self, namespace: str, opname: str):
@@ -120,7 +120,7 @@ class OpOverloadPacket(replay.Replayable):
 
 
 class _BoundPacket:
-    __doc__ = Document("An op's name as a method of a tensor.")
+    __doc__: Any = Document("An op's name as a method of a tensor.")
     __signature__ = Signed()
     __slots__ = ("packet", "instance")
 

@@ -122,7 +122,7 @@ _NAMES = ("__module__", "__name__", "__qualname__")
 
 
 class Function(Replayable):
-    __doc__ = Document(
+    __doc__: Any = Document(
         """A function of the package, or a method of `Tensor`, that may be replayed.
 
     Parameters

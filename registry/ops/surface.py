@@ -63,8 +63,8 @@ _NOT_FUNCTIONS = {"copy", "zero", "normal_functional", "uniform", "numpy_T", "ma
                   "replication_pad3d", "exponential", "geometric", "log_normal", "cauchy", "random"}  # fmt: skip
 
 
-def _factory(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A function that makes tensors, which takes `requires_grad` too."""
+def _factory(make: Callable[..., Tensor], is_method: bool = False) -> Callable[..., Tensor]:
+    """A function or a method that makes tensors, which takes `requires_grad` too."""
 
     def function(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Tensor:
         if kwargs.get("layout") is not None:
@@ -84,7 +84,7 @@ def _factory(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
         form = form.replace(parameters=[*form.parameters.values(), more])
         function.__signature__ = form  # type: ignore[attr-defined]
     else:  # its signature and its docstring follow from it
-        function.op_packet = packet  # type: ignore[attr-defined]
+        function.op_packet, function.is_method = packet, is_method  # type: ignore[attr-defined]
     return function
 
 
@@ -405,7 +405,7 @@ def bind() -> None:
             continue
         if _takes_self(packet):
             method = binding.method(packet)
-            _bind(name, _factory(method) if _is_factory(packet) else method)
+            _bind(name, _factory(method, True) if _is_factory(packet) else method)
     for alias, name in _ALIASES.items():
         for suffix in ("", "_"):  # in place, too
             if f"aten::{name}{suffix}" in registry.packets:

@@ -300,4 +300,4 @@ y: The values.
 zero_infinity: Whether losses that are infinite count as 0.
 """
 
-ARGUMENTS: dict[str, str] = dict(line.split(": ", 1) for line in _TEXT.strip().splitlines())
+ARGUMENTS = {name: text for name, _, text in (line.partition(": ") for line in _TEXT.strip().splitlines())}

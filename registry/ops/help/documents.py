@@ -224,7 +224,7 @@ def _fields(packet: OpOverloadPacket) -> Sequence[str]:
 
 
 def _result(packet: OpOverloadPacket) -> str:
-    decl = next(iter(_decls(packet)), None)
+    decl: Any = next(iter(_decls(packet)), None)
     op = getattr(packet, packet.overloads()[0])
     if op.is_mutable:
         return "The first tensor, which was written to."
@@ -299,7 +299,7 @@ def _section(title: str, lines: Sequence[str]) -> list[str]:
 
 @functools.lru_cache(maxsize=256)
 def _text(packet: OpOverloadPacket, version: int) -> str:
-    module, name = _prefix(packet)
+    name = _prefix(packet)[1]
     builtin = packet.namespace == "aten"
     label = (name if is_function(packet) else f"Tensor.{name}") if builtin else str(packet)
     ways = forms(packet)

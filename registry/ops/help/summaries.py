@@ -331,4 +331,4 @@ index_put: A copy with values at index tensors; with `accumulate` they are added
 scatter_reduce: A copy in which each place is reduced with all elements of the source that `index` sends there.
 """
 
-SUMMARIES: dict[str, str] = dict(line.split(": ", 1) for line in _TEXT.strip().splitlines())
+SUMMARIES = {name: text for name, _, text in (line.partition(": ") for line in _TEXT.strip().splitlines())}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 _OPTIONS = "dtype: DTypeLike | None = None, device: DeviceLike | None = None"
 _TO = "non_blocking: _bool = False, copy: _bool = False"
-_AS_PYTHON = f"*, {_OPTIONS}, requires_grad: _bool = False, pin_memory: _bool = False"
+_AS_PYTHON = f"*, {_OPTIONS}, requires_grad: _bool = False"
 _FORMAT = "*, memory_format: MemoryFormat | None = None"
 
 _UNIQUE = [
@@ -80,7 +80,7 @@ FUNCTIONS: dict[str, list[str]] = {
 }
 
 METHODS: dict[str, list[str]] = {
-    **dict.fromkeys(("atleast_1d", "atleast_2d", "atleast_3d"), ["(self) -> Tensor"]),
+    **{name: ["(self) -> Tensor"] for name in ("atleast_1d", "atleast_2d", "atleast_3d")},
     "to": [
         f"(self, dtype: DTypeLike, {_TO}, {_FORMAT}) -> Tensor",
         f"(self, device: DeviceLike | None = None, dtype: DTypeLike | None = None, {_TO}, {_FORMAT}) -> Tensor",
