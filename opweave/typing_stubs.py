@@ -9,6 +9,7 @@ the same declarations (`registry.ops.help.forms`):
 ==============================  ====================================================================================
 `opweave/__init__.pyi`          all names of the package
 `opweave/linalg.pyi`, ...       the modules whose functions are ops
+`opweave/nn/__init__.pyi`       what is loaded when it is asked for
 `registry/methods.pyi`          `Methods`, a base of `Tensor` that only type checkers see: what is bound to the class
 `registry/return_types.pyi`     results that have names
 ==============================  ====================================================================================
@@ -30,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import opweave
+from opweave import nn
 from opweave.registry import return_types
 from opweave.registry.loading import load_heavy
 from opweave.registry.ops import surface
@@ -228,7 +230,7 @@ def _exports() -> Iterator[tuple[str, str]]:
         if isinstance(node, ast.ImportFrom):
             for item in node.names:
                 found[item.asname or item.name] = f"from {node.module} import {item.name} as {item.asname or item.name}"
-    for name, (module, attribute) in getattr(opweave, "_LAZY").items():  # noqa: B009  # no stub has it
+    for name, (module, attribute) in vars(opweave)["_LAZY"].items():
         if attribute is None:
             home, _, last = module.rpartition(".")
             found[name] = f"from {home} import {last} as {name}"
@@ -292,6 +294,14 @@ def _results() -> str:
     )  # fmt: skip
 
 
+def _networks() -> str:
+    """The names of `opweave.nn`, each with the module that it is in."""
+    parts, homes = vars(nn)["_PARTS"], vars(nn)["_WHERE"]
+    lines = [f"from opweave.nn import {part} as {part}" for part in sorted(parts)]
+    lines += [f"from {home} import {name} as {name}" for name, home in sorted(homes.items())]
+    return "\n".join([_FIRST.format(what="Names of `opweave.nn`."), *lines, "", f"__all__ = {sorted(nn.__all__)!r}"])
+
+
 def stubs() -> dict[Path, str]:
     """The stubs by their places."""
     surface.functions()
@@ -299,6 +309,7 @@ def stubs() -> dict[Path, str]:
     return {
         _HERE / "__init__.pyi": _package(),
         **modules,
+        _HERE / "nn" / "__init__.pyi": _networks(),
         _HERE / "registry" / "methods.pyi": _methods(),
         _HERE / "registry" / "return_types.pyi": _results(),
     }
