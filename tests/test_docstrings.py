@@ -172,6 +172,12 @@ def test_python_finds_docstrings_and_signatures() -> None:
     assert list(inspect.signature(opweave.tensor).parameters) == ["data", "dtype", "device", "requires_grad"]
 
 
+def test_every_public_name_that_is_called_has_a_signature() -> None:
+    for name, value in everything().items():
+        if not isinstance(value, property):
+            assert inspect.signature(value) is not None, name
+
+
 def test_help_is_about_the_function() -> None:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
