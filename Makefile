@@ -5,6 +5,7 @@
 #   make check    the tests of one op or pass                               (check OP=silu, check PASS=fuse)
 #   make test     the tests, without PyTorch                                 (test ARGS="-k softmax")
 #   make lint     style, types, layers
+#   make stubs    write stubs and examples of docstrings anew, after a change to what ops take or give
 #   make parity   the tests that compare with PyTorch
 #   make wheel    build the wheel, install it, run README, demo and a tenth of the tests there  (wheel PART=2/10)
 #   make matrix   the kernel suite with each Triton that is supported        (matrix TRITONS=3.9)
@@ -23,7 +24,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 # Tests start many processes, which start sooner from compiled files.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo examples quick check test lint parity wheel matrix packages bench kernels clean
+.PHONY: demo examples quick check test lint stubs parity wheel matrix packages bench kernels clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -57,6 +58,10 @@ lint: $(VENV)/.stamp-lint
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/pyright --pythonpath $(BIN)/python
+
+stubs: $(VENV)/.stamp-test
+	$(BIN)/python -m opweave.typing_stubs
+	$(BIN)/python -m opweave.doc_examples
 
 parity: $(VENV)/.stamp-parity
 	$(PYTEST) tests/parity $(ARGS)

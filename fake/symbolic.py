@@ -239,7 +239,13 @@ class SymBool(SymNumber):
 
 
 def sym_not(value: Any) -> Any:
-    """`not value` without deciding it."""
+    """`not value` without deciding it.
+
+    Examples
+    --------
+    >>> opweave.sym_not(False)
+    True
+    """
     return ~value if isinstance(value, SymBool) else not value
 
 
@@ -256,12 +262,24 @@ UNDECIDED: dict[Any, Callable[..., Any]] = {min: _least, max: _largest, operator
 
 
 def sym_max(a: Any, b: Any) -> Any:
-    """The larger of two numbers, symbolic if one is."""
+    """The larger of two numbers, symbolic if one is.
+
+    Examples
+    --------
+    >>> opweave.sym_max(2, 3)
+    3
+    """
     return _extreme("max", a, b)
 
 
 def sym_min(a: Any, b: Any) -> Any:
-    """The smaller of two numbers, symbolic if one is."""
+    """The smaller of two numbers, symbolic if one is.
+
+    Examples
+    --------
+    >>> opweave.sym_min(2, 3)
+    2
+    """
     return _extreme("min", a, b)
 
 
@@ -273,14 +291,26 @@ def _extreme(name: str, a: Any, b: Any) -> Any:
 
 
 def sym_int(value: Any) -> Any:
-    """An int, symbolic if the number is; a float is cut off."""
+    """An int, symbolic if the number is; a float is cut off.
+
+    Examples
+    --------
+    >>> opweave.sym_int(3.7)
+    3
+    """
     if isinstance(value, SymFloat):
         return math.trunc(value)
     return value if isinstance(value, SymInt) else int(value)
 
 
 def sym_float(value: Any) -> Any:
-    """A float, symbolic if the number is."""
+    """A float, symbolic if the number is.
+
+    Examples
+    --------
+    >>> opweave.sym_float(3)
+    3.0
+    """
     if isinstance(value, SymInt):
         return value.env.wrap(value.expr, SymFloat)
     return value if isinstance(value, SymFloat) else float(value)
@@ -330,7 +360,12 @@ def check(condition: Any, message: str | Callable[[], str] | None = None) -> Non
 
 
 def check_is_size(value: Any) -> None:
-    """Demand that a number can be a size: that it is not negative."""
+    """Demand that a number can be a size: that it is not negative.
+
+    Examples
+    --------
+    >>> opweave.check_is_size(3)
+    """
     check(value >= 0, lambda: f"{value} cannot be a size")
 
 

@@ -7,9 +7,9 @@ NumPy.
 
 from __future__ import annotations
 
-import importlib
-import os
-from typing import TYPE_CHECKING, Any
+import importlib as _importlib
+import os as _os
+import typing as _typing
 
 from opweave.registry.interrupts import deferred as _deferred
 from opweave.registry.loading import uncollected as _uncollected
@@ -95,19 +95,19 @@ with _deferred(patient=False), _uncollected():
     from opweave.registry.triton import effects as _triton_effects
 
     _folders.note_start()  # folders of caches are found from here, wherever the process goes
-    importlib.import_module("opweave.registry.vmap")  # what the key of batched tensors does
-    importlib.import_module("opweave.registry.autocast")  # what the Autocast keys do
-    importlib.import_module("opweave.registry.control_flow")  # ops whose operands are functions
+    _importlib.import_module("opweave.registry.vmap")  # what the key of batched tensors does
+    _importlib.import_module("opweave.registry.autocast")  # what the Autocast keys do
+    _importlib.import_module("opweave.registry.control_flow")  # ops whose operands are functions
     _registry.shipped_version = _registry.builtin_version
-    if os.environ.get("OPWEAVE_REPLAY") != "0":
+    if _os.environ.get("OPWEAVE_REPLAY") != "0":
         _replay.install = lambda may_compile: _load_heavy("opweave.codegen.native.calls").install(may_compile)
         _replay.direct = lambda op, keys: _load_heavy("opweave.codegen.native.direct").adopt(op, keys)
     _exchange.make_table.supply(lambda: _load_heavy("opweave.codegen.native.exchange").table())
     _convolution.native.supply(lambda *args: _load_heavy("opweave.codegen.convolution").convolve(*args))
-    if os.environ.get("OPWEAVE_LOGS"):  # kernels are compiled and launched without the compiler, too
-        importlib.import_module("opweave.runtime.logging")
+    if _os.environ.get("OPWEAVE_LOGS"):  # kernels are compiled and launched without the compiler, too
+        _importlib.import_module("opweave.runtime.logging")
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from opweave import (
         amp,
         autograd,
@@ -269,7 +269,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def cuda_is_available() -> Any:
+def cuda_is_available() -> bool:
     """Whether `cuda` tensors can be made here (CuPy and a GPU are there)."""
     return _is_cuda_available()
 
@@ -281,12 +281,12 @@ def _prepare_launch() -> None:
 
 
 @_triton_effects.compiling_for.supply
-def _compiling(target: Any) -> Any:
+def _compiling(target: _typing.Any) -> _typing.Any:
     """A context in which Triton compiles for a target, as it would for a launch there."""
     return _load_heavy("opweave.codegen.triton_cpu.targets").compiling(target)
 
 
-def _cpp_libraries() -> Any:
+def _cpp_libraries() -> _typing.Any:
     """What loads op libraries in C++, and what their code gets of the layers above the registry."""
     found = _load_heavy("opweave.registry.cpp.library")
     found.host.pool_address.supply(lambda: _load_heavy("opweave.codegen.native.pool").run_address())
@@ -305,7 +305,7 @@ def _register_imported() -> bool:
     return len(paths) > 0
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     found = _LAZY.get(name)
     if found is None:
         packet = _registry.packets.get(f"aten::{name}") if name.startswith("_") else None
@@ -321,3 +321,6 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """The public names, loaded or not."""
     return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+
+
+del annotations  # which is no name of the package

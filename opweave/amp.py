@@ -69,8 +69,10 @@ class autocast(set_mode):
 
     Examples
     --------
+    >>> x = opweave.ones(2, 2)
     >>> with opweave.autocast("cpu"):
-    ...     y = x @ w  # bfloat16
+    ...     print((x @ x).dtype)
+    opweave.bfloat16
     """
 
     def __init__(
@@ -121,7 +123,13 @@ def is_autocast_available(device_type: str) -> bool:
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether calls on tensors of a device type are cast now, in this thread."""
+    """Whether calls on tensors of a device type are cast now, in this thread.
+
+    Examples
+    --------
+    >>> opweave.is_autocast_enabled("cpu")
+    False
+    """
     _require_device_type(device_type, "is_autocast_enabled")
     return is_on(device_type)
 
@@ -133,7 +141,13 @@ def set_autocast_enabled(device_type: str, enabled: bool) -> None:
 
 
 def get_autocast_dtype(device_type: str) -> DType:
-    """What the lower-precision ops of a device type run in."""
+    """What the lower-precision ops of a device type run in.
+
+    Examples
+    --------
+    >>> opweave.get_autocast_dtype("cpu")
+    opweave.bfloat16
+    """
     _require_device_type(device_type, "get_autocast_dtype")
     return dtype_of(device_type)
 
@@ -146,7 +160,13 @@ def set_autocast_dtype(device_type: str, dtype: DType) -> None:
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Whether a parameter that several calls use is cast only once."""
+    """Whether a parameter that several calls use is cast only once.
+
+    Examples
+    --------
+    >>> opweave.is_autocast_cache_enabled()
+    True
+    """
     return thread.cache_enabled
 
 
@@ -156,7 +176,12 @@ def set_autocast_cache_enabled(enabled: bool) -> None:
 
 
 def clear_autocast_cache() -> None:
-    """Let go of the casts of parameters that were kept."""
+    """Let go of the casts of parameters that were kept.
+
+    Examples
+    --------
+    >>> opweave.clear_autocast_cache()
+    """
     thread.casts.clear()
 
 
@@ -223,3 +248,7 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Ca
             leave()
 
     return decorated
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

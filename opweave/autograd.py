@@ -21,3 +21,7 @@ __all__ = [
 # So that `from opweave.autograd.graph import Node` works, too.
 for _name in ("function", "functional", "graph", "gradcheck"):
     sys.modules[f"{__name__}.{_name}"] = importlib.import_module(f"opweave.registry.autograd.{_name}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar, overload
 
 from opweave.registry.errors import ArgumentError, UnsupportedError
 from opweave.registry.loading import load_heavy
@@ -14,21 +14,70 @@ from opweave.runtime.modules import is_module
 from opweave.runtime.request import Program
 
 if TYPE_CHECKING:
+    from opweave.nn.modules.module import Module
     from opweave.passes.partition import Partition
     from opweave.runtime.entry import Entry
     from opweave.tracer.graph import Graph
     from opweave.tracer.graph_module import GraphModule
 
+    ModuleT = TypeVar("ModuleT", bound=Module)
+    #: A name, or what makes a function of a traced graph.
+    Backend = str | Callable[[GraphModule, list[Any]], Callable[..., Any]]
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Options(TypedDict, total=False):
+    """What `compile` takes as `options`."""
+
+    recompile_limit: int
+    fuse_launches: bool
+    memory_budget: float
+
+
+@overload
+def compile(
+    fn: ModuleT,
+    /,
+    *,
+    fullgraph: bool | None = None,
+    dynamic: bool | None = None,
+    backend: Backend = "opweave",
+    mode: str | None = None,
+    options: Options | dict[str, Any] | None = None,
+) -> ModuleT: ...
+@overload
+def compile(
+    fn: Callable[P, R],
+    /,
+    *,
+    fullgraph: bool | None = None,
+    dynamic: bool | None = None,
+    backend: Backend = "opweave",
+    mode: str | None = None,
+    options: Options | dict[str, Any] | None = None,
+) -> CompiledFunction[P, R]: ...
+@overload
+def compile(
+    fn: None = None,
+    /,
+    *,
+    fullgraph: bool | None = None,
+    dynamic: bool | None = None,
+    backend: Backend = "opweave",
+    mode: str | None = None,
+    options: Options | dict[str, Any] | None = None,
+) -> Callable[[Callable[P, R]], CompiledFunction[P, R]]: ...
 def compile(
     fn: Callable[..., Any] | None = None,
     /,
     *,
     fullgraph: bool | None = None,
     dynamic: bool | None = None,
-    backend: str | Callable[[GraphModule, list[Any]], Callable[..., Any]] = "opweave",
+    backend: Backend = "opweave",
     mode: str | None = None,
-    options: dict[str, Any] | None = None,
+    options: Options | dict[str, Any] | None = None,
 ) -> Any:
     """Compile a function: trace it when called, fuse its ops into kernels, and run those from then on.
 
@@ -87,7 +136,7 @@ def compile(
         raise UnsupportedError(f"compile: mode={mode!r} is not available", hint="leave it out")
     if options is not None and not isinstance(options, dict):
         raise ArgumentError("compile: options must be a dict", got=repr(options), hint="{'recompile_limit': 8}")
-    settings = dict(options or {})
+    settings: dict[str, Any] = dict(options or {})
     limit, budget = settings.pop("recompile_limit", 8), settings.pop("memory_budget", 1.0)
     fuse_launches = settings.pop("fuse_launches", True)
     if settings:
@@ -113,7 +162,7 @@ def compile(
     # What is saved within a budget may be chosen in another way by another process.
     known = f"fuse_launches={fuse_launches}" if own and budget == 1 else None
 
-    def compiled(function: Any) -> CompiledFunction:
+    def compiled(function: Any) -> CompiledFunction[..., Any]:
         return CompiledFunction(
             function, build, split=halves, limit=limit, dynamic=dynamic, fullgraph=fullgraph, settings=known,
             told=_reported if own and os.environ.get("OPWEAVE_REPORT") else None,

@@ -132,7 +132,7 @@ def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:
     """
     if is_module(type(fn)):  # a compiled one has its function; any other is called as one
         fn = vars(fn).get("function", fn.__call__)
-    compiled: CompiledFunction = fn if isinstance(fn, CompiledFunction) else compile(fn)
+    compiled: CompiledFunction[..., Any] = fn if isinstance(fn, CompiledFunction) else compile(fn)
 
     def explained(*args: Any, **kwargs: Any) -> Explanation:
         misfits = {id(entry): reason for entry, reason in compiled.mismatches(args, kwargs)}
@@ -177,7 +177,7 @@ def kernel_accesses(kernel: Any, /, *args: Any, **kwargs: Any) -> tuple[KernelAc
 
     Examples
     --------
-    >>> print(*opweave.kernel_accesses(add, x, y, out, 1000, BLOCK=256))
+    >>> print(*opweave.kernel_accesses(add, x, y, out, 1000, BLOCK=256))  # doctest: +SKIP
     x    f32[256]  load   [pid0*256 + r0]:i32  where pid0*256 + r0 < n    kernels.py:9
     ...
     """

@@ -103,3 +103,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'opweave.export' has no attribute {name!r}")
     found = globals()["compile"] = load_heavy("opweave.artifact").compile  # with the compiler
     return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

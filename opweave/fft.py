@@ -167,33 +167,68 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
         If there are no points, or `norm` is unknown.
     OutOfRangeError
         If there is no such dimension.
+
+    Examples
+    --------
+    >>> opweave.fft.fft(opweave.tensor([1.0, 2.0]))
+    tensor([ 3.+0.j, -1.+0.j])
     """
     return _line("fft", input, n, dim, norm, True, False)
 
 
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of `fft`: Σ X[k] exp(2πi jk / n), divided by n unless `norm` says otherwise."""
+    """The inverse of `fft`: Σ X[k] exp(2πi jk / n), divided by n unless `norm` says otherwise.
+
+    Examples
+    --------
+    >>> opweave.fft.ifft(opweave.tensor([3.0, -1.0]))
+    tensor([1.-0.j, 2.-0.j])
+    """
     return _line("ifft", input, n, dim, norm, False, False)
 
 
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """`fft` of real numbers: its first n // 2 + 1 elements, of which the others are the conjugates."""
+    """`fft` of real numbers: its first n // 2 + 1 elements, of which the others are the conjugates.
+
+    Examples
+    --------
+    >>> opweave.fft.rfft(opweave.tensor([1.0, 2.0, 3.0, 4.0]))
+    tensor([10.+0.j, -2.+2.j, -2.+0.j])
+    """
     _real("rfft", input)
     return _line("rfft", input, n, dim, norm, True, True)
 
 
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of `rfft`: real numbers, `n` of them, 2 (m - 1) if not given."""
+    """The inverse of `rfft`: real numbers, `n` of them, 2 (m - 1) if not given.
+
+    Examples
+    --------
+    >>> opweave.fft.irfft(opweave.tensor([10.0, -2.0, -2.0]))
+    tensor([1., 3., 3., 3.])
+    """
     return _line_to_real("irfft", input, n, dim, norm, False)
 
 
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The real `fft` of a signal that is Hermitian in time, given by its first half."""
+    """The real `fft` of a signal that is Hermitian in time, given by its first half.
+
+    Examples
+    --------
+    >>> opweave.fft.hfft(opweave.tensor([1.0, 2.0]))
+    tensor([ 3., -1.])
+    """
     return _line_to_real("hfft", input, n, dim, norm, True)
 
 
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of `hfft`: the first half of a signal that is Hermitian in time."""
+    """The inverse of `hfft`: the first half of a signal that is Hermitian in time.
+
+    Examples
+    --------
+    >>> opweave.fft.ihfft(opweave.tensor([1.0, 2.0]))
+    tensor([ 1.5000-0.j, -0.5000-0.j])
+    """
     _real("ihfft", input)
     return _line("ihfft", input, n, dim, norm, False, True)
 
@@ -225,17 +260,35 @@ def _several_to_real(op: str, input: Tensor, s: Any, dim: Dims, norm: str | None
 
 
 def fftn(input: Tensor, s: Any = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """`fft` of several dimensions, all by default; `s` has the number of points of each, -1 for the input's."""
+    """`fft` of several dimensions, all by default; `s` has the number of points of each, -1 for the input's.
+
+    Examples
+    --------
+    >>> opweave.fft.fftn(opweave.ones(4, 4)).shape
+    opweave.Size([4, 4])
+    """
     return _several("fftn", input, s, dim, norm, True)
 
 
 def ifftn(input: Tensor, s: Any = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The inverse of `fftn`."""
+    """The inverse of `fftn`.
+
+    Examples
+    --------
+    >>> opweave.fft.ifftn(opweave.ones(4, 4)).shape
+    opweave.Size([4, 4])
+    """
     return _several("ifftn", input, s, dim, norm, False)
 
 
 def rfftn(input: Tensor, s: Any = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """`fftn` of real numbers: in the last dimension the first half."""
+    """`fftn` of real numbers: in the last dimension the first half.
+
+    Examples
+    --------
+    >>> opweave.fft.rfftn(opweave.ones(4, 4)).shape
+    opweave.Size([4, 3])
+    """
     _real("rfftn", input)
     sizes, dims = _shape_and_dims("rfftn", input, s, dim)
     _at_least_one("rfftn", dims)
@@ -244,13 +297,25 @@ def rfftn(input: Tensor, s: Any = None, dim: Dims = None, norm: str | None = Non
 
 
 def irfftn(input: Tensor, s: Any = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The inverse of `rfftn`; the last number of `s` tells whether there was an odd number of points."""
+    """The inverse of `rfftn`; the last number of `s` tells whether there was an odd number of points.
+
+    Examples
+    --------
+    >>> opweave.fft.irfftn(opweave.ones(4, 4)).shape
+    opweave.Size([4, 6])
+    """
     x, dims, last, normalization = _several_to_real("irfftn", input, s, dim, norm)
     return ops.aten._fft_c2r.default(x, dims, normalization, last)
 
 
 def hfftn(input: Tensor, s: Any = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """`hfft` of several dimensions."""
+    """`hfft` of several dimensions.
+
+    Examples
+    --------
+    >>> opweave.fft.hfftn(opweave.ones(4, 4)).shape
+    opweave.Size([4, 6])
+    """
     x, dims, last, normalization = _several_to_real("hfftn", input, s, dim, norm)
     if len(dims) > 1:
         x = ops.aten._fft_c2c.default(x, dims[:-1], normalization, True)
@@ -258,7 +323,13 @@ def hfftn(input: Tensor, s: Any = None, dim: Dims = None, norm: str | None = Non
 
 
 def ihfftn(input: Tensor, s: Any = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The inverse of `hfftn`."""
+    """The inverse of `hfftn`.
+
+    Examples
+    --------
+    >>> opweave.fft.ihfftn(opweave.ones(4, 4)).shape
+    opweave.Size([4, 3])
+    """
     _real("ihfftn", input)
     sizes, dims = _shape_and_dims("ihfftn", input, s, dim)
     _at_least_one("ihfftn", dims)
@@ -269,32 +340,68 @@ def ihfftn(input: Tensor, s: Any = None, dim: Dims = None, norm: str | None = No
 
 
 def fft2(input: Tensor, s: Any = None, dim: Dims = _LAST_TWO, norm: str | None = None) -> Tensor:
-    """`fftn` of the last two dimensions."""
+    """`fftn` of the last two dimensions.
+
+    Examples
+    --------
+    >>> opweave.fft.fft2(opweave.ones(4, 4)).shape
+    opweave.Size([4, 4])
+    """
     return fftn(input, s, dim, norm)
 
 
 def ifft2(input: Tensor, s: Any = None, dim: Dims = _LAST_TWO, norm: str | None = None) -> Tensor:
-    """`ifftn` of the last two dimensions."""
+    """`ifftn` of the last two dimensions.
+
+    Examples
+    --------
+    >>> opweave.fft.ifft2(opweave.ones(4, 4)).shape
+    opweave.Size([4, 4])
+    """
     return ifftn(input, s, dim, norm)
 
 
 def rfft2(input: Tensor, s: Any = None, dim: Dims = _LAST_TWO, norm: str | None = None) -> Tensor:
-    """`rfftn` of the last two dimensions."""
+    """`rfftn` of the last two dimensions.
+
+    Examples
+    --------
+    >>> opweave.fft.rfft2(opweave.ones(4, 4)).shape
+    opweave.Size([4, 3])
+    """
     return rfftn(input, s, dim, norm)
 
 
 def irfft2(input: Tensor, s: Any = None, dim: Dims = _LAST_TWO, norm: str | None = None) -> Tensor:
-    """`irfftn` of the last two dimensions."""
+    """`irfftn` of the last two dimensions.
+
+    Examples
+    --------
+    >>> opweave.fft.irfft2(opweave.ones(4, 4)).shape
+    opweave.Size([4, 6])
+    """
     return irfftn(input, s, dim, norm)
 
 
 def hfft2(input: Tensor, s: Any = None, dim: Dims = _LAST_TWO, norm: str | None = None) -> Tensor:
-    """`hfftn` of the last two dimensions."""
+    """`hfftn` of the last two dimensions.
+
+    Examples
+    --------
+    >>> opweave.fft.hfft2(opweave.ones(4, 4)).shape
+    opweave.Size([4, 6])
+    """
     return hfftn(input, s, dim, norm)
 
 
 def ihfft2(input: Tensor, s: Any = None, dim: Dims = _LAST_TWO, norm: str | None = None) -> Tensor:
-    """`ihfftn` of the last two dimensions."""
+    """`ihfftn` of the last two dimensions.
+
+    Examples
+    --------
+    >>> opweave.fft.ihfft2(opweave.ones(4, 4)).shape
+    opweave.Size([4, 3])
+    """
     return ihfftn(input, s, dim, norm)
 
 
@@ -321,7 +428,13 @@ def fftfreq(
     device: Device | str | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The frequencies of the elements of an `fft` of n points, d apart: 0, 1, ..., then the negative ones, over n d."""
+    """The frequencies of the elements of an `fft` of n points, d apart: 0, 1, ..., then the negative ones, over n d.
+
+    Examples
+    --------
+    >>> opweave.fft.fftfreq(4)
+    tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
+    """
     kind = _frequency_type(dtype)
     first = ops.aten.arange.start_step(0, n - n // 2, 1, dtype=kind, device=device)
     second = ops.aten.arange.start_step(-(n // 2), 0, 1, dtype=kind, device=device)
@@ -336,7 +449,13 @@ def rfftfreq(
     device: Device | str | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The frequencies of the elements of an `rfft` of n points, d apart: 0, 1, ..., n // 2, over n d."""
+    """The frequencies of the elements of an `rfft` of n points, d apart: 0, 1, ..., n // 2, over n d.
+
+    Examples
+    --------
+    >>> opweave.fft.rfftfreq(4)
+    tensor([0.0000, 0.2500, 0.5000])
+    """
     kind = _frequency_type(dtype)
     return _spaced(ops.aten.arange.start_step(0, n // 2 + 1, 1, dtype=kind, device=device), n, d, requires_grad)
 
@@ -348,12 +467,24 @@ def _shifted(input: Tensor, dim: Dims, back: int) -> Tensor:
 
 
 def fftshift(input: Tensor, dim: Dims = None) -> Tensor:
-    """The dimensions (all by default) turned, so that frequency 0 of an `fft` stands in the middle."""
+    """The dimensions (all by default) turned, so that frequency 0 of an `fft` stands in the middle.
+
+    Examples
+    --------
+    >>> opweave.fft.fftshift(opweave.arange(4))
+    tensor([2, 3, 0, 1])
+    """
     return _shifted(input, dim, 0)
 
 
 def ifftshift(input: Tensor, dim: Dims = None) -> Tensor:
-    """The inverse of `fftshift`."""
+    """The inverse of `fftshift`.
+
+    Examples
+    --------
+    >>> opweave.fft.ifftshift(opweave.arange(4))
+    tensor([2, 3, 0, 1])
+    """
     return _shifted(input, dim, 1)
 
 
@@ -365,3 +496,7 @@ def _bind() -> None:
 
 
 _bind()
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

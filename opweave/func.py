@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 
 import optree
 
@@ -31,6 +31,9 @@ __all__ = [
 ]  # fmt: skip
 
 ArgNums = int | tuple[int, ...]
+P = ParamSpec("P")
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 # ---- identities ----------------------------------------------------------------------------------------------------
@@ -180,6 +183,12 @@ def _with_aux(what: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
     return result
 
 
+@overload
+def grad_and_value(
+    func: Callable[Concatenate[T, P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[T, P], tuple[T, R]]: ...
+@overload
+def grad_and_value(func: Callable[P, Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
 def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """A function that gives the gradient of `func` and its value, as `(gradient, value)`.
 
@@ -233,6 +242,12 @@ def _check_scalar(output: Any) -> None:
         raise AutogradError("grad: the function must return a real floating tensor", got=describe(output))
 
 
+@overload
+def grad(
+    func: Callable[Concatenate[T, P], Any], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[T, P], T]: ...
+@overload
+def grad(func: Callable[P, Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
 def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """A function that gives the gradient of `func`; see `grad_and_value`.
 
@@ -281,6 +296,12 @@ def _vectors(what: str, given: Any, like: Sequence[Tensor], spec: Any, of: str) 
     return [v if v._dtype is t._dtype else ops.aten._to_copy.default(v, dtype=t._dtype) for v, t in pairs]
 
 
+@overload
+def vjp(func: Callable[..., R], *primals: Any, has_aux: Literal[False] = False) -> tuple[R, Callable[..., Any]]: ...
+@overload
+def vjp(func: Callable[..., tuple[R, T]], *primals: Any, has_aux: Literal[True]) -> tuple[R, Callable[..., Any], T]: ...
+@overload
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]: ...
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """`(output, vjp_fn)`: `vjp_fn(vector)` multiplies with the Jacobian from the left, as often as it is called.
 
@@ -349,6 +370,18 @@ class _Linear:
         return optree.tree_unflatten(self.spec, found)
 
 
+@overload
+def jvp(
+    func: Callable[..., R], primals: Any, tangents: Any, *, strict: bool = False, has_aux: Literal[False] = False
+) -> tuple[R, R]: ...
+@overload
+def jvp(
+    func: Callable[..., tuple[R, T]], primals: Any, tangents: Any, *, strict: bool = False, has_aux: Literal[True]
+) -> tuple[R, R, T]: ...
+@overload
+def jvp(
+    func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
+) -> tuple[Any, ...]: ...
 def jvp(
     func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
 ) -> tuple[Any, ...]:
@@ -381,7 +414,7 @@ def _depends(t: Tensor, own: dict[int, Node]) -> bool:
     return edge is not None and any(id(node) in own for node in nodes_from([edge[0]]))
 
 
-def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+def linearize(func: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
     """`(output, jvp_fn)`: `jvp_fn(*tangents)` multiplies with the Jacobian from the right, as often as it is called."""
     if not primals:
         raise ArgumentError("linearize: called without primals")
@@ -418,8 +451,8 @@ def _columns(rows: Tensor, tensors: Sequence[Tensor]) -> Iterator[Tensor]:
 
 
 def jacrev(
-    func: Callable[..., Any], argnums: ArgNums = 0, *, has_aux: bool = False, chunk_size: int | None = None
-) -> Callable[..., Any]:
+    func: Callable[P, object], argnums: ArgNums = 0, *, has_aux: bool = False, chunk_size: int | None = None
+) -> Callable[P, Any]:
     """A function that gives the Jacobian of `func`, a row (an element of the output) at a time, all rows as one batch.
 
     Parameters
@@ -444,7 +477,7 @@ def jacrev(
         single = isinstance(argnums, int)
 
         def partial(picked: Any) -> Any:
-            return func(*_replaced(args, positions, picked, single), **kwargs)
+            return func(*_replaced(args, positions, picked, single), **kwargs)  # type: ignore[call-arg]
 
         output, vjp_fn, *aux = vjp(partial, chosen, has_aux=has_aux)
         leaves, spec = _tensors("jacrev", output)
@@ -464,8 +497,8 @@ def jacrev(
 
 
 def jacfwd(
-    func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False, *, randomness: str = "error"
-) -> Callable[..., Any]:
+    func: Callable[P, object], argnums: ArgNums = 0, has_aux: bool = False, *, randomness: str = "error"
+) -> Callable[P, Any]:
     """A function that gives the Jacobian of `func`, a column (an element of the argument) at a time.
 
     Parameters
@@ -482,7 +515,7 @@ def jacfwd(
         single = isinstance(argnums, int)
 
         def partial(picked: Any) -> Any:
-            return func(*_replaced(args, positions, picked, single), **kwargs)
+            return func(*_replaced(args, positions, picked, single), **kwargs)  # type: ignore[call-arg]
 
         linear = _Linear("jacfwd", partial, (chosen,), has_aux)
         inputs, in_spec = optree.tree_flatten(chosen, none_is_leaf=True)
@@ -504,7 +537,7 @@ def jacfwd(
     return jacobian
 
 
-def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any]:
+def hessian(func: Callable[P, Any], argnums: ArgNums = 0) -> Callable[P, Any]:
     """A function that gives the second derivatives of `func`: `jacfwd(jacrev(func))`."""
     return jacfwd(jacrev(func, argnums), argnums)
 
@@ -512,7 +545,7 @@ def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any
 # ---- mutations -----------------------------------------------------------------------------------------------------
 
 
-def functionalize(f: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
+def functionalize(f: Callable[P, R], *, remove: str = "mutations") -> Callable[P, R]:
     """A function that computes the same without in-place ops, but for the last write to each argument that it changes.
 
     Called on its own it is `f`. Its trace has functional ops in place of in-place ones.
@@ -549,9 +582,13 @@ def functionalize(f: Callable[..., Any], *, remove: str = "mutations") -> Callab
         raise ArgumentError("functionalize: unknown value of remove", got=repr(remove), hint="remove='mutations'")
 
     @functools.wraps(f)
-    def functional(*args: Any, **kwargs: Any) -> Any:
+    def functional(*args: P.args, **kwargs: P.kwargs) -> R:
         if not state.modes:
             return f(*args, **kwargs)
         return importlib.import_module("opweave.functionalization").call(f, args, kwargs)
 
     return functional
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -39,3 +39,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'opweave.library' has no attribute {name!r}")
     globals()[name] = found = importlib.import_module("opweave.opcheck").opcheck  # loads the compiler
     return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -24,3 +24,7 @@ __all__ = ["LinAlgError", *_FUNCTIONS]  # pyright: ignore[reportUnsupportedDunde
 
 def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'opweave.linalg' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

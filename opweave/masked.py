@@ -264,3 +264,7 @@ def normalize(input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype:
     x = _filled(_cast(input, dtype), _mask("normalize", input, mask), 0)
     length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     return aten.div.Tensor(x, aten.clamp_min.default(length, eps))
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

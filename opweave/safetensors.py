@@ -23,6 +23,8 @@ from opweave.registry.op import ops
 from opweave.registry.ops import surface as _surface
 from opweave.registry.tensor import Tensor, from_numpy
 
+__all__ = ["load", "load_file", "load_metadata", "save", "save_file"]
+
 _ = _surface  # declares the ops
 aten = ops.aten
 _NAMES = {
@@ -191,3 +193,7 @@ def load_file(filename: str | os.PathLike[str], device: Any = None) -> dict[str,
 def load_metadata(filename: str | os.PathLike[str]) -> dict[str, str]:
     """The texts that a file has besides its tensors."""
     return dict(_header(_mapped(filename), os.fspath(filename))[0].get(_METADATA, {}))
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -148,3 +148,7 @@ def _decoded(value: Any, tensor: Callable[[dict[str, Any]], Tensor]) -> Any:
     if kind == "dict":
         return {key: _decoded(item, tensor) for key, item in content}
     raise ValueError(f"an unknown kind {kind!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -14,3 +14,7 @@ __all__ = list(_FUNCTIONS)  # pyright: ignore[reportUnsupportedDunderAll]  # mad
 
 def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'opweave.special' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -9,6 +9,8 @@ import numpy as np
 from opweave.registry.dtypes import promote_types
 from opweave.registry.tensor import Tensor, describe
 
+__all__ = ["assert_close"]
+
 # PyTorch's default tolerances (rtol, atol) by dtype; exact for everything else.
 _TOLERANCES = {
     "float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),
@@ -82,3 +84,7 @@ def assert_close(
             f"  first at {list(where)}: {left[where]} and {right[where]}\n"
             f"  greatest difference: {np.nanmax(distance.astype(np.float64))}"
         )
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

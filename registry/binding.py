@@ -75,9 +75,11 @@ def may_be_written_out(packet: OpOverloadPacket, skipped: int) -> tuple[bool, bo
 
 def method(packet: OpOverloadPacket) -> Callable[..., Any]:
     """What a method of `Tensor` does by the name of an op."""
-    function = _given(packet)
+    function: Any = _given(packet)
     several, one = may_be_written_out(packet, 1)
     if not several:
+        if function is not packet:
+            function.is_method = True
         return function
 
     def written_out(self: Tensor, *items: Any, **kwargs: Any) -> Any:
@@ -88,6 +90,8 @@ def method(packet: OpOverloadPacket) -> Callable[..., Any]:
 
     written_out.__name__ = packet.opname
     written_out.packet = packet  # type: ignore[attr-defined]  # for who has to know what it calls
+    written_out.op_packet = packet  # type: ignore[attr-defined]
+    written_out.is_method = True  # type: ignore[attr-defined]
     return written_out
 
 
@@ -105,6 +109,7 @@ def function(packet: OpOverloadPacket) -> Callable[..., Any]:
         return called(size, **kwargs)
 
     written_out.__name__ = packet.opname
+    written_out.op_packet = packet  # type: ignore[attr-defined]
     return written_out
 
 
@@ -120,7 +125,7 @@ def _given(packet: OpOverloadPacket) -> Callable[..., Any]:
         return tuple(found) if type(found) is list else found
 
     tupled.__name__ = packet.opname
-    tupled.__doc__ = packet.__doc__
+    tupled.op_packet = packet  # type: ignore[attr-defined]  # its signature and its docstring follow from it
     return tupled
 
 

@@ -35,6 +35,11 @@ def asarray(
     ------
     ArgumentError
         If `copy` is false and the data has to be copied.
+
+    Examples
+    --------
+    >>> opweave.asarray([1.0, 2.0])
+    tensor([1., 2.])
     """
     wanted = None if dtype is None else as_dtype(dtype)
     shared = True
@@ -82,6 +87,11 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     ------
     ShapeError
         If there are fewer elements, or none, or the bytes do not make whole ones.
+
+    Examples
+    --------
+    >>> opweave.frombuffer(bytearray(b"ab"), dtype=opweave.uint8)
+    tensor([97, 98], dtype=opweave.uint8)
     """
     kind = as_dtype(dtype)
     view = memoryview(buffer).cast("B")

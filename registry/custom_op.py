@@ -7,7 +7,7 @@ about it is its schema and its fake rule.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from opweave.registry.errors import ArgumentError, RegistrationError, user_frame
 from opweave.registry.interrupts import deferred
@@ -28,10 +28,14 @@ from opweave.registry.structured import Structure
 from opweave.registry.tags import Tag, TagLike, parse_tags
 
 #: Definitions by the name of the op.
-definitions: dict[str, CustomOpDef] = {}
+definitions: dict[str, CustomOpDef[..., Any]] = {}
+
+P = ParamSpec("P")
+R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-class CustomOpDef:
+class CustomOpDef(Generic[P, R]):
     """A custom operator: call it, and register more about it.
 
     Made by `opweave.library.custom_op` and `triton_op`.
@@ -48,7 +52,7 @@ class CustomOpDef:
         self.__doc__ = fn.__doc__
         self.__wrapped__ = fn
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         op = self._opoverload
         if self._structure is not None:
             flat, keyword = self._structure.encode(args, kwargs)
@@ -65,7 +69,7 @@ class CustomOpDef:
         """A user's function as one of the op's own arguments."""
         return fn if self._structure is None or not callable(fn) else self._structure.flattened(fn)
 
-    def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
+    def register_fake(self, fn: F, /) -> F:
         """Register how the op acts on tensors without data; decorator.
 
         Parameters
@@ -77,6 +81,10 @@ class CustomOpDef:
         add_fake(self._opoverload, self._flat(fn))
         return fn
 
+    @overload
+    def register_kernel(self, device_types: DeviceTypes, fn: F, /) -> F: ...
+    @overload
+    def register_kernel(self, device_types: DeviceTypes, fn: None = None, /) -> Callable[[F], F]: ...
     def register_kernel(self, device_types: DeviceTypes, fn: Callable[..., Any] | None = None, /) -> Any:
         """Register an implementation for one or several device types, or for all with None; decorator.
 
@@ -109,6 +117,10 @@ class CustomOpDef:
         """
         add_backward(self._opoverload, backward, setup_context, user_frame())
 
+    @overload
+    def register_vmap(self, func: F, /) -> F: ...
+    @overload
+    def register_vmap(self, func: None = None, /) -> Callable[[F], F]: ...
     def register_vmap(self, func: Callable[..., Any] | None = None, /) -> Any:
         """Register how the op acts on a batch; decorator.
 
@@ -129,6 +141,10 @@ class CustomOpDef:
         """Register to which dtype floating inputs are cast in an autocast block of a device type."""
         add_autocast(self._opoverload, device_type, cast_inputs, user_frame())
 
+    @overload
+    def register_torch_dispatch(self, torch_dispatch_class: type, fn: F, /) -> F: ...
+    @overload
+    def register_torch_dispatch(self, torch_dispatch_class: type, fn: None = None, /) -> Callable[[F], F]: ...
     def register_torch_dispatch(self, torch_dispatch_class: type, fn: Callable[..., Any] | None = None, /) -> Any:
         """Register what a tensor subclass or a dispatch mode does with the op, in place of an earlier rule; decorator.
 
@@ -189,6 +205,16 @@ class KernelSwitch:
             self.op.changed()
 
 
+@overload
+def custom_op(
+    name: str, fn: Callable[P, R], /, *, mutates_args: str | Iterable[str], device_types: DeviceTypes = None,
+    schema: str | None = None, tags: TagLike = (),
+) -> CustomOpDef[P, R]: ...  # fmt: skip
+@overload
+def custom_op(
+    name: str, fn: None = None, /, *, mutates_args: str | Iterable[str], device_types: DeviceTypes = None,
+    schema: str | None = None, tags: TagLike = (),
+) -> Callable[[Callable[P, R]], CustomOpDef[P, R]]: ...  # fmt: skip
 def custom_op(
     name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: str | Iterable[str],
     device_types: DeviceTypes = None, schema: str | None = None, tags: TagLike = (),
@@ -231,7 +257,7 @@ def custom_op(
     ...     return opweave.from_numpy(np.sin(x.numpy()))
     """
 
-    def declare(body: Callable[..., Any]) -> CustomOpDef:
+    def declare(body: Callable[..., Any]) -> CustomOpDef[..., Any]:
         def complete(op: OpOverload, implementation: Callable[..., Any]) -> None:
             add_kernel(op, device_types, implementation, op.site)
             if not op._schema.returns:
@@ -245,7 +271,7 @@ def custom_op(
 def define_custom_op(
     name: str, fn: Callable[..., Any], complete: Callable[[OpOverload, Callable[..., Any]], None], *, mutates_args: Any,
     schema: str | None, tags: TagLike,
-) -> CustomOpDef:  # fmt: skip
+) -> CustomOpDef[..., Any]:  # fmt: skip
     """Define the op of a function; an earlier custom op of the name is replaced.
 
     `complete` registers its kernels. If that fails, the registry is as it was before.
@@ -297,7 +323,7 @@ def define_custom_op(
         op = OpOverload(parsed.full_name, parsed, (Tag.pt2_compliant_tag, *parse_tags(name, tags)), site)
         complete(op, implementation)  # may refuse; nothing has changed yet
         op = registry.add(op, replace=existing is not None)
-        definition = CustomOpDef(op, fn, structure)
+        definition: CustomOpDef[..., Any] = CustomOpDef(op, fn, structure)
         if existing is None:
             definitions[name] = definition
         else:

@@ -199,12 +199,23 @@ _assigned: list[bool] = []
 
 
 def get_default_dtype() -> DType:
-    """The floating type of new tensors made from Python floats."""
+    """The floating type of new tensors made from Python floats.
+
+    Examples
+    --------
+    >>> opweave.get_default_dtype()
+    opweave.float32
+    """
     return getattr(_default, "dtype", float32)
 
 
 def set_default_dtype(dtype: DType) -> None:
-    """Set the floating type of new tensors made from Python floats, for this thread."""
+    """Set the floating type of new tensors made from Python floats, for this thread.
+
+    Examples
+    --------
+    >>> opweave.set_default_dtype(opweave.float32)
+    """
     dtype = as_dtype(dtype)
     if not dtype.is_floating_point:
         raise DTypeError("set_default_dtype: only floating types", got=repr(dtype))
@@ -226,6 +237,11 @@ def promote_types(a: DType, b: DType) -> DType:
     DTypeError
         Where one is a float8 type, or an unsigned one of more than 8 bits and the other no floating one: PyTorch has no
         rule for these.
+
+    Examples
+    --------
+    >>> opweave.promote_types(opweave.int64, opweave.float16)
+    opweave.float16
     """
     if a is b:
         return a

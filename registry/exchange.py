@@ -218,6 +218,12 @@ def from_dlpack(source: Any) -> Tensor:
         If it does not speak DLPack.
     DTypeError, DeviceError, ShapeError
         If opweave has no such tensors, or the memory may not be written.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> opweave.from_dlpack(np.ones(2, dtype=np.float32))
+    tensor([1., 1.])
     """
     if not hasattr(source, "__dlpack__"):
         raise ArgumentError(

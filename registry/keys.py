@@ -21,7 +21,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar, overload
 
 from opweave.registry.interrupts import surely
 
@@ -264,6 +264,9 @@ class DispatchMode:
                 state.include &= ~PYTHON_BIT
 
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+
 class set_mode:
     """Turn a bit of the thread's exclude (or include) mask on or off; a context manager and a decorator.
 
@@ -290,7 +293,13 @@ class set_mode:
             state.include, state.exclude = stack[-1]
             del stack[-1]
 
-    def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+    @overload
+    def __call__(self, fn: F) -> F: ...
+    @overload
+    def __call__(  # pyright: ignore[reportOverlappingOverload]  # for checkers that take what it decorates for it
+        self, *args: Any, **kwargs: Any
+    ) -> Any: ...
+    def __call__(self, fn: Any) -> Any:
         if inspect.isgeneratorfunction(fn):
 
             @functools.wraps(fn)

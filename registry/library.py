@@ -23,7 +23,7 @@ from opweave.registry.registering import Undo, add_fake, require_callable
 from opweave.registry.schema import parse_schema
 from opweave.registry.tags import TagLike, parse_tags
 
-OpLike = str | OpOverload | OpOverloadPacket | CustomOpDef
+OpLike = str | OpOverload | OpOverloadPacket | CustomOpDef[..., Any]
 
 
 def find_op(op: OpLike) -> OpOverload:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from opweave.registry import forking, replay
 from opweave.registry.conforming import conforming
+from opweave.registry.described import Document, Signed
 from opweave.registry.dispatching import ALIAS_OF, EXPLICIT, IMPLICIT, resolve
 from opweave.registry.entry import build_entry
 from opweave.registry.errors import ArgumentError, OpweaveError, RegistrationError, Site, user_frame
@@ -75,7 +76,8 @@ class Registration:
 
 
 class OpOverload(replay.Replayable):
-    """One operator with one schema, such as `aten.add.Tensor`.
+    __doc__: Any = Document(
+        """One operator with one schema, such as `aten.add.Tensor`.
 
     Attributes
     ----------
@@ -100,6 +102,8 @@ class OpOverload(replay.Replayable):
     schema_source : FunctionSchema, str or callable
         What the schema is made from when it is first needed.
     """
+    )
+    __signature__ = Signed()
 
     def __init__(self, name: str, schema: SchemaSource, tags: Sequence[str] = (), site: Site | None = None):
         qualified, _, overload = name.partition(".")
@@ -176,10 +180,6 @@ class OpOverload(replay.Replayable):
     def mutated_args(self) -> tuple[str, ...]:
         """Names of the arguments that the op writes to."""
         return self._schema.mutated_args
-
-    @property
-    def __doc__(self) -> str:  # type: ignore[override]  # help(op) shows the schema
-        return str(self._schema)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         try:

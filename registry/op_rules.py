@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
+from opweave.registry.custom_op import F
 from opweave.registry.errors import ArgumentError, RegistrationError, user_frame
 from opweave.registry.library import Library, OpLike, decorator, find_op
 from opweave.registry.registering import (
@@ -32,6 +33,12 @@ def _own(lib: Library | None, register: Callable[[], Undo]) -> None:
         lib._undo.append(undo)
 
 
+@overload
+def register_kernel(op: OpLike, device_types: DeviceTypes, func: F, /, *, lib: Library | None = None) -> F: ...
+@overload
+def register_kernel(
+    op: OpLike, device_types: DeviceTypes, func: None = None, /, *, lib: Library | None = None
+) -> Callable[[F], F]: ...
 def register_kernel(
     op: OpLike, device_types: DeviceTypes, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None
 ) -> Any:
@@ -50,6 +57,14 @@ def register_kernel(
     return decorator(lambda kernel: _own(lib, lambda: add_kernel(find_op(op), device_types, kernel, site)), func)
 
 
+@overload
+def register_fake(
+    op: OpLike, func: F, /, *, lib: Library | None = None, _stacklevel: int = 1, allow_override: bool = False
+) -> F: ...
+@overload
+def register_fake(
+    op: OpLike, func: None = None, /, *, lib: Library | None = None, _stacklevel: int = 1, allow_override: bool = False
+) -> Callable[[F], F]: ...
 def register_fake(
     op: OpLike, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None, _stacklevel: int = 1,
     allow_override: bool = False,
@@ -102,6 +117,10 @@ def register_autograd(
     _own(lib, lambda: add_backward(find_op(op), backward, setup_context, user_frame()))
 
 
+@overload
+def register_vmap(op: OpLike, func: F, /, *, lib: Library | None = None) -> F: ...
+@overload
+def register_vmap(op: OpLike, func: None = None, /, *, lib: Library | None = None) -> Callable[[F], F]: ...
 def register_vmap(op: OpLike, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> Any:
     """Register how an op acts on a batch; decorator; see `CustomOpDef.register_vmap`."""
     site = user_frame()

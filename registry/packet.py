@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from opweave.registry import replay
 from opweave.registry.argument_names import OTHER_NAMES, respell
+from opweave.registry.described import Document, Signed
 from opweave.registry.entry import binds, fits
 from opweave.registry.errors import ArgumentError
 from opweave.registry.tensor import Tensor, describe
@@ -19,7 +20,8 @@ _OTHER = frozenset((*OTHER_NAMES, "out"))
 
 
 class OpOverloadPacket(replay.Replayable):
-    """All overloads of a name; calling it picks the first whose schema fits the arguments."""
+    __doc__: Any = Document("All overloads of a name; calling it picks the first whose schema fits the arguments.")
+    __signature__ = Signed()
 
     def __init__(self, namespace: str, opname: str):
         self.namespace = namespace
@@ -118,6 +120,8 @@ class OpOverloadPacket(replay.Replayable):
 
 
 class _BoundPacket:
+    __doc__: Any = Document("An op's name as a method of a tensor.")
+    __signature__ = Signed()
     __slots__ = ("packet", "instance")
 
     def __init__(self, packet: OpOverloadPacket, instance: Any):

@@ -61,6 +61,10 @@ def set_printoptions(
     ------
     ArgumentError
         If there is no such profile.
+
+    Examples
+    --------
+    >>> opweave.set_printoptions(precision=4)
     """
     if profile is not None:
         if profile not in _PROFILES:

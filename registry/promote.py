@@ -226,6 +226,11 @@ def result_type(*operands: Any) -> DType:
     ----------
     *operands : Tensor, DType or number
         A `DType` counts as a tensor with dimensions.
+
+    Examples
+    --------
+    >>> opweave.result_type(opweave.tensor([1, 2]), 0.5)
+    opweave.float32
     """
     groups: list[DType | None] = [None, None, None]
     for operand in operands:

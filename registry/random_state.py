@@ -15,7 +15,14 @@ from opweave.registry.tensor import Tensor, describe
 
 
 def initial_seed() -> int:
-    """The seed that the calling thread's generator of the CPU started from."""
+    """The seed that the calling thread's generator of the CPU started from.
+
+    Examples
+    --------
+    >>> _ = opweave.manual_seed(5)
+    >>> opweave.initial_seed()
+    5
+    """
     return default_generator(cpu).initial_seed()
 
 
@@ -33,6 +40,11 @@ def get_rng_state() -> Tensor:
     -------
     Tensor
         A vector of uint8, for `set_rng_state`.
+
+    Examples
+    --------
+    >>> opweave.get_rng_state().dtype
+    opweave.uint8
     """
     text = json.dumps(default_generator(cpu).state(), default=lambda v: v.tolist()).encode()
     return Tensor._from_array(np.frombuffer(text, np.uint8).copy(), cpu)
@@ -45,6 +57,10 @@ def set_rng_state(new_state: Tensor) -> None:
     ------
     ArgumentError
         If it is no such state.
+
+    Examples
+    --------
+    >>> opweave.set_rng_state(opweave.get_rng_state())
     """
     try:
         state = json.loads(new_state.numpy().tobytes())

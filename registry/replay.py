@@ -20,6 +20,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from opweave.registry.described import Document, Signed
+
 #: What was written down before it was another number holds no longer; native code reads it, so it is never freed.
 epoch = ctypes.c_int64(0)
 
@@ -115,17 +117,24 @@ def unlearn(function: Any) -> None:
         ctypes.c_void_p.from_address(id(function) + CODE_AT).value = None
 
 
+#: What a function has of what it does; its docstring and its signature are made when they are asked for.
+_NAMES = ("__module__", "__name__", "__qualname__")
+
+
 class Function(Replayable):
-    """A function of the package, or a method of `Tensor`, that may be replayed.
+    __doc__: Any = Document(
+        """A function of the package, or a method of `Tensor`, that may be replayed.
 
     Parameters
     ----------
     function : callable
         What it does.
     """
+    )
+    __signature__ = Signed()
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function, _NAMES)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if calls >= 0:

@@ -61,7 +61,7 @@ def named(packet: OpOverloadPacket) -> Callable[..., Any]:
         return make(found) if type(found) in (tuple, list) else found
 
     function.__name__ = function.__qualname__ = packet.opname
-    function.__doc__ = packet.__doc__
+    function.op_packet = packet  # type: ignore[attr-defined]  # its signature and its docstring follow from it
     return function
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from opweave.registry.device import Device, cuda
 from opweave.registry.dtypes import DType
@@ -18,7 +18,10 @@ from opweave.registry.memory_format import (
 from opweave.registry.spec import TensorSpec
 
 if TYPE_CHECKING:
-    from opweave.registry.tensor import Tensor
+    # Operators and methods are bound from the ops' declarations; a stub, which `make stubs` writes, says what they are.
+    from opweave.registry.methods import Methods
+else:
+    Methods = object
 
 
 class Size(tuple[int, ...]):
@@ -58,14 +61,7 @@ def wrap_dim(dim: int, ndim: int, op: str) -> int:
     return dim + limit if dim < 0 else dim
 
 
-if TYPE_CHECKING:
-
-    def _operator(self: Tensor, other: Any) -> Tensor:
-        """Stands for a bound operator where types are checked."""
-        ...
-
-
-class Strided:
+class Strided(Methods):
     """What a tensor is without its data. It has no memory and no slots of its own; `Tensor` adds them."""
 
     __slots__ = ()
@@ -76,44 +72,47 @@ class Strided:
     _dtype: DType
     _device: Device
 
-    if TYPE_CHECKING:
-        # Operators and methods are bound from the ops' declarations, which a type checker cannot follow.
-        __add__ = __radd__ = __iadd__ = __sub__ = __rsub__ = __isub__ = __mul__ = __rmul__ = __imul__ = _operator
-        __truediv__ = __rtruediv__ = __itruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _operator
-        __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __and__ = __rand__ = __or__ = __ror__ = _operator
-        __xor__ = __rxor__ = __lt__ = __le__ = __gt__ = __ge__ = _operator
-
-        def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]  # elementwise, as in NumPy
-
-        def __ne__(self, other: object) -> Tensor: ...  # type: ignore[override]
-
-        def __neg__(self) -> Tensor: ...
-
-        def __abs__(self) -> Tensor: ...
-
-        def __invert__(self) -> Tensor: ...
-
-        def __getitem__(self, key: Any) -> Tensor: ...
-
-        def __setitem__(self, key: Any, value: Any) -> None: ...
-
-        def __getattr__(self, name: str) -> Any: ...
-
     @property
     def shape(self) -> Size:
         """Sizes of the dimensions."""
         return Size(self._sizes)
 
-    def size(self, dim: int | None = None) -> Any:
-        """All sizes, or the size of one dimension."""
+    @overload
+    def size(self, dim: None = None) -> Size: ...
+    @overload
+    def size(self, dim: int) -> int: ...
+    def size(self, dim: int | None = None) -> Size | int:
+        """All sizes, or the size of one dimension.
+
+        Examples
+        --------
+        >>> opweave.zeros(2, 3).size(1)
+        3
+        """
         return Size(self._sizes) if dim is None else self._sizes[wrap_dim(dim, len(self._sizes), "size")]
 
-    def stride(self, dim: int | None = None) -> Any:
-        """All strides in elements, or the stride of one dimension."""
+    @overload
+    def stride(self, dim: None = None) -> tuple[int, ...]: ...
+    @overload
+    def stride(self, dim: int) -> int: ...
+    def stride(self, dim: int | None = None) -> tuple[int, ...] | int:
+        """All strides in elements, or the stride of one dimension.
+
+        Examples
+        --------
+        >>> opweave.zeros(2, 3).stride()
+        (3, 1)
+        """
         return self._strides if dim is None else self._strides[wrap_dim(dim, len(self._strides), "stride")]
 
     def storage_offset(self) -> int:
-        """Elements between the start of the storage and this tensor's first element."""
+        """Elements between the start of the storage and this tensor's first element.
+
+        Examples
+        --------
+        >>> opweave.zeros(4)[1:].storage_offset()
+        1
+        """
         return self._offset
 
     @property
@@ -132,18 +131,36 @@ class Strided:
         return len(self._sizes)
 
     def dim(self) -> int:
-        """Number of dimensions."""
+        """Number of dimensions.
+
+        Examples
+        --------
+        >>> opweave.zeros(2, 3).dim()
+        2
+        """
         return len(self._sizes)
 
     def numel(self) -> int:
-        """Number of elements."""
+        """Number of elements.
+
+        Examples
+        --------
+        >>> opweave.zeros(2, 3).numel()
+        6
+        """
         result = 1
         for size in self._sizes:
             result *= size
         return result
 
     def element_size(self) -> int:
-        """Bytes an element."""
+        """Bytes an element.
+
+        Examples
+        --------
+        >>> opweave.zeros(2).element_size()
+        4
+        """
         return self._dtype.itemsize
 
     @property
@@ -157,7 +174,13 @@ class Strided:
         return self.numel() * self._dtype.itemsize
 
     def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> bool:
-        """Whether the elements lie in row-major order, or that of another format, without gaps."""
+        """Whether the elements lie in row-major order, or that of another format, without gaps.
+
+        Examples
+        --------
+        >>> opweave.zeros(2, 3).t().is_contiguous()
+        False
+        """
         return is_in_format(self._sizes, self._strides, as_memory_format(memory_format, "is_contiguous"))
 
     @property
@@ -176,11 +199,23 @@ class Strided:
         return self._device.type == "meta"
 
     def is_floating_point(self) -> bool:
-        """Whether elements are real floating numbers."""
+        """Whether elements are real floating numbers.
+
+        Examples
+        --------
+        >>> opweave.tensor([1.0]).is_floating_point()
+        True
+        """
         return self._dtype.is_floating_point
 
     def is_complex(self) -> bool:
-        """Whether elements are complex numbers."""
+        """Whether elements are complex numbers.
+
+        Examples
+        --------
+        >>> opweave.tensor([1j]).is_complex()
+        True
+        """
         return self._dtype.is_complex
 
     @property
@@ -204,15 +239,33 @@ class Strided:
         return False
 
     def ndimension(self) -> int:
-        """Number of dimensions."""
+        """Number of dimensions; another name of `dim`.
+
+        Examples
+        --------
+        >>> opweave.zeros(2, 3).ndimension()
+        2
+        """
         return len(self._sizes)
 
     def nelement(self) -> int:
-        """Number of elements."""
+        """Number of elements; another name of `numel`.
+
+        Examples
+        --------
+        >>> opweave.zeros(2, 3).nelement()
+        6
+        """
         return self.numel()
 
     def get_device(self) -> int:
-        """The number of the GPU that the data is on, -1 for main memory."""
+        """The number of the GPU that the data is on, -1 for main memory.
+
+        Examples
+        --------
+        >>> opweave.zeros(2).get_device()
+        -1
+        """
         return -1 if self._device.is_host else self._device.index or 0
 
     @property

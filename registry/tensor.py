@@ -9,7 +9,7 @@ CUDA; it shares the tensor's memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from operator import index
 from typing import Any, Self
@@ -370,7 +370,7 @@ class Tensor(Strided):
             raise DTypeError("len: a 0-d tensor has no length")
         return self._sizes[0]
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Tensor]:
         if not self._sizes:
             raise DTypeError("iter: cannot iterate over a 0-d tensor")
         return iter(self.unbind(0))

@@ -14,13 +14,13 @@ from __future__ import annotations
 import copy
 import operator
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, overload
 
 import numpy as np
 
 from opweave.registry import forking, interrupts
-from opweave.registry.custom_op import CustomOpDef, define_custom_op
+from opweave.registry.custom_op import CustomOpDef, P, R, define_custom_op
 from opweave.registry.errors import (
     ArgumentError,
     CompileError,
@@ -528,6 +528,16 @@ def wrap_triton(triton_kernel: Any, /, *, fused: bool = True) -> TritonKernelWra
     return TritonKernelWrapper(triton_kernel, fused)
 
 
+@overload
+def triton_op(
+    name: str, fn: Callable[P, R], /, *, mutates_args: str | Iterable[str], schema: str | None = None,
+    tags: Sequence[str] = (),
+) -> CustomOpDef[P, R]: ...  # fmt: skip
+@overload
+def triton_op(
+    name: str, fn: None = None, /, *, mutates_args: str | Iterable[str], schema: str | None = None,
+    tags: Sequence[str] = (),
+) -> Callable[[Callable[P, R]], CustomOpDef[P, R]]: ...  # fmt: skip
 def triton_op(
     name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: Any, schema: str | None = None,
     tags: Sequence[str] = (),
@@ -551,7 +561,7 @@ def triton_op(
         The op, callable.
     """
 
-    def declare(body: Callable[..., Any]) -> CustomOpDef:
+    def declare(body: Callable[..., Any]) -> CustomOpDef[..., Any]:
         def complete(op: OpOverload, implementation: Callable[..., Any]) -> None:
             op.body = implementation
             op.register(DispatchKey.CompositeExplicitAutograd, implementation, override=True)

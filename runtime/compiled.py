@@ -13,7 +13,7 @@ import inspect
 import types
 import warnings
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from opweave.registry import forking
 from opweave.registry.errors import ArgumentError, UnrecordedError, UnsupportedError
@@ -47,7 +47,13 @@ class UncompiledWarning(RuntimeWarning):
     """A function reads what cannot be recorded, and runs uncompiled."""
 
 
-class CompiledFunction:
+P = ParamSpec("P")
+R = TypeVar("R")
+S = TypeVar("S")
+Q = ParamSpec("Q")
+
+
+class CompiledFunction(Generic[P, R]):
     """A callable that behaves as the function it was made from, compiled for the arguments it meets.
 
     Parameters
@@ -116,7 +122,7 @@ class CompiledFunction:
         self._bind = self._parameters.binder()
         self._entry = build(self._name, self._parameters, [], self._miss)
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return self._entry(*args, **kwargs)
         except DefaultsChangedError:
@@ -158,6 +164,12 @@ class CompiledFunction:
             signature = f"({self._parameters.declared})"
         return ArgumentError(str(error), got=f"({given})", hint=f"def {self._name}{signature}")
 
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> CompiledFunction[P, R]: ...
+    @overload
+    def __get__(
+        self: CompiledFunction[Concatenate[S, Q], R], instance: S, owner: type | None = None
+    ) -> Callable[Q, R]: ...
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
 

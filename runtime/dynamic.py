@@ -53,6 +53,14 @@ def mark_dynamic(tensor: Tensor, dim: int | Iterable[int], *, min: int | None = 
     Notes
     -----
     Compiling raises `ConstraintError` where the code would fix the size, or the range is left.
+
+    Examples
+    --------
+    >>> opweave.mark_dynamic(opweave.ones(4, 3), 0)
+    tensor([[1., 1., 1.],
+            [1., 1., 1.],
+            [1., 1., 1.],
+            [1., 1., 1.]])
     """
     low = 2 if min is None else min
     if type(low) is not int or low < 0 or not (max is None or (type(max) is int and max >= low)):
@@ -73,6 +81,14 @@ def mark_static(tensor: Tensor, dim: int | Iterable[int] | None = None) -> Tenso
     ------
     OutOfRangeError
         If there is no such dimension.
+
+    Examples
+    --------
+    >>> opweave.mark_static(opweave.ones(4, 3), 1)
+    tensor([[1., 1., 1.],
+            [1., 1., 1.],
+            [1., 1., 1.],
+            [1., 1., 1.]])
     """
     for d in _dims("mark_static", tensor, range(_checked("mark_static", tensor).ndim) if dim is None else dim):
         tensor.__dict__.setdefault(_MARKS, {})[d] = None

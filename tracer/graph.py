@@ -53,6 +53,7 @@ class Graph(_MultiDiGraph):
 
     Examples
     --------
+    >>> from opweave import ops
     >>> graph = Graph()
     >>> x = graph.placeholder("x")
     >>> y = graph.call_function(ops.aten.mul.Tensor, (x, 2))

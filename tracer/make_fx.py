@@ -6,7 +6,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, ParamSpec, cast
 
 import optree
 
@@ -27,6 +27,8 @@ from opweave.tracer.proxy import ProxyMode
 
 importlib.import_module("opweave.tracer.control_flow")  # what traces do with branches and loops
 
+P = ParamSpec("P")
+
 MODES = ("real", "fake", "symbolic")
 
 
@@ -35,14 +37,14 @@ DecompositionTable = Mapping[Any, Callable[..., Any]]
 
 
 def make_fx(
-    f: Callable[..., Any],
+    f: Callable[P, object],
     decomposition_table: DecompositionTable | None = None,
     tracing_mode: str = "real",
     _allow_non_fake_inputs: bool = False,
     *,
     pre_dispatch: bool = False,
     fake_mode: FakeTensorMode | None = None,
-) -> Callable[..., GraphModule]:
+) -> Callable[P, GraphModule]:
     """Trace a function: what it returns takes the function's arguments and gives the graph of the ops it called.
 
     Parameters
@@ -92,7 +94,7 @@ def make_fx(
         add: "f32[3]" = ops.aten.add.Tensor(mul, 1)  # <stdin>:1
         return (add,)
     """
-    fn = f
+    fn: Callable[..., Any] = f
     if not callable(fn):
         raise ArgumentError(
             "make_fx: expected a function", got=f"{fn!r} ({type(fn).__name__})", hint="make_fx(f)(*example_arguments)"

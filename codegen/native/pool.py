@@ -171,6 +171,10 @@ def set_num_threads(count: int) -> None:
     ------
     ArgumentError
         If `count` is not a positive integer.
+
+    Examples
+    --------
+    >>> opweave.set_num_threads(opweave.get_num_threads())
     """
     global _threads
     given: Any = count

@@ -14,3 +14,7 @@ not there when they are called. A module or a name that is in no table is missin
 from opweave.compat.finder import install, uninstall
 
 __all__ = ["install", "uninstall"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

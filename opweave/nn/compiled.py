@@ -23,7 +23,7 @@ class CompiledModule(Module):
 
     _orig_mod: Module
 
-    def __init__(self, module: Module, compiled: Callable[[Module], CompiledFunction]) -> None:
+    def __init__(self, module: Module, compiled: Callable[[Module], CompiledFunction[..., Any]]) -> None:
         super().__init__()
         del self.__dict__["training"]  # the module's is read and written
         self._orig_mod = module

@@ -116,12 +116,39 @@ from opweave.registry.op import ops
 from opweave.registry.ops import surface as _surface
 from opweave.registry.tensor import Tensor, describe
 
+__all__ = [
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+    "adaptive_max_pool2d", "adaptive_max_pool3d", "affine_grid", "alpha_dropout", "avg_pool1d", "avg_pool2d",
+    "avg_pool3d", "batch_norm", "bilinear", "binary_cross_entropy", "binary_cross_entropy_with_logits", "celu",
+    "celu_", "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+    "conv_transpose3d", "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "ctc_loss", "dropout",
+    "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "embedding", "embedding_bag", "feature_alpha_dropout",
+    "fold", "gaussian_nll_loss", "gelu", "glu", "grid_sample", "group_norm", "gumbel_softmax", "hardshrink",
+    "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "hinge_embedding_loss", "huber_loss", "instance_norm",
+    "interpolate", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "leaky_relu_", "linear",
+    "local_response_norm", "log_softmax", "logsigmoid", "lp_pool1d", "lp_pool2d", "lp_pool3d",
+    "margin_ranking_loss", "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d",
+    "max_unpool3d", "mish", "mse_loss", "multi_margin_loss", "multilabel_margin_loss",
+    "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance", "pdist",
+    "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss", "prelu", "relu", "relu6", "relu_", "rms_norm",
+    "rrelu", "rrelu_", "scaled_dot_product_attention", "selu", "selu_", "sigmoid", "silu", "smooth_l1_loss",
+    "soft_margin_loss", "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh", "tanhshrink",
+    "threshold", "threshold_", "triplet_margin_loss", "triplet_margin_with_distance_loss", "unfold", "upsample",
+    "upsample_bilinear", "upsample_nearest",
+]  # fmt: skip
+
 _ = _surface  # declares the ops
 aten = ops.aten
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """x · weightᵀ + bias; weight is (out, in)."""
+    """x · weightᵀ + bias; weight is (out, in).
+
+    Examples
+    --------
+    >>> opweave.nn.functional.linear(opweave.tensor([1.0, 2.0]), opweave.tensor([[1.0, 0.0], [1.0, 1.0]]))
+    tensor([1., 3.])
+    """
     return ops.aten.linear.default(input, weight, bias)
 
 
@@ -166,6 +193,12 @@ def embedding(
     ------
     UnsupportedError
         With `sparse`.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.embedding(opweave.tensor([1, 0]), opweave.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[3., 4.],
+            [1., 2.]])
     """
     _limited("embedding", weight, input, max_norm, norm_type, sparse)
     row = -1
@@ -199,6 +232,11 @@ def embedding_bag(
     ------
     UnsupportedError
         With `sparse`.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.embedding_bag(opweave.tensor([[0, 1]]), opweave.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[2., 3.]])
     """
     if mode not in _BAGS:
         raise ShapeError("embedding_bag: unknown mode", got=repr(mode), hint=f"one of {list(_BAGS)}")
@@ -221,33 +259,70 @@ def embedding_bag(
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """A new last dimension of zeros with a 1 in the place of each number; -1 takes the largest number's place."""
+    """A new last dimension of zeros with a 1 in the place of each number; -1 takes the largest number's place.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.one_hot(opweave.tensor([0, 2]))
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
+    """
     return ops.aten.one_hot.default(tensor, num_classes)
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
-    """x over its p-norm in a dimension, which counts as eps at least."""
+    """x over its p-norm in a dimension, which counts as eps at least.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.normalize(opweave.tensor([[3.0, 4.0]]))
+    tensor([[0.6000, 0.8000]])
+    """
     norm = aten.linalg_vector_norm.default(input, p, [dim], True)
     return aten.div.Tensor(input, aten.clamp_min.default(norm, eps))
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """x1 · x2 / (|x1| |x2|) over a dimension; a norm counts as eps at least."""
+    """x1 · x2 / (|x1| |x2|) over a dimension; a norm counts as eps at least.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.cosine_similarity(opweave.tensor([[1.0, 0.0]]), opweave.tensor([[1.0, 1.0]]))
+    tensor([0.7071])
+    """
     return ops.aten.cosine_similarity.default(x1, x2, dim, eps)
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """The p-norm of x1 - x2 + eps over the last dimension."""
+    """The p-norm of x1 - x2 + eps over the last dimension.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.pairwise_distance(opweave.tensor([[0.0, 0.0]]), opweave.tensor([[3.0, 4.0]]))
+    tensor([5.0000])
+    """
     return ops.aten.pairwise_distance.default(x1, x2, p, eps, keepdim)
 
 
 def pdist(input: Tensor, p: float = 2) -> Tensor:
-    """The distances of all pairs of rows."""
+    """The distances of all pairs of rows.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.pdist(opweave.tensor([[0.0, 0.0], [3.0, 4.0]]))
+    tensor([5.])
+    """
     return ops.aten.pdist.default(input, p)
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """x1ᵀ W x2 + b for each matrix of the weight (out, in1, in2)."""
+    """x1ᵀ W x2 + b for each matrix of the weight (out, in1, in2).
+
+    Examples
+    --------
+    >>> opweave.nn.functional.bilinear(opweave.ones(1, 2), opweave.ones(1, 3), opweave.ones(4, 2, 3))
+    tensor([[6., 6., 6., 6.]])
+    """
     if weight.ndim != 3 or input1._sizes[:-1] != input2._sizes[:-1]:
         raise ShapeError(
             "bilinear: expected (..., in1), (..., in2) and (out, in1, in2)", got=describe([input1, input2, weight])
@@ -283,6 +358,11 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         If the numbers do not fit the sizes.
     UnsupportedError
         If there is no such mode for this many dimensions.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.pad(opweave.tensor([1.0, 2.0]), (1, 0))
+    tensor([0., 1., 2.])
     """
     return ops.aten.pad.default(input, pad, mode, value)
 
@@ -313,6 +393,12 @@ def scaled_dot_product_attention(
         1 / √width by default.
     enable_gqa : bool
         Each head of keys and values serves as many heads of the query as are there for it.
+
+    Examples
+    --------
+    >>> q, k = opweave.ones(1, 2, 4), opweave.ones(1, 3, 4)
+    >>> opweave.nn.functional.scaled_dot_product_attention(q, k, k).shape
+    opweave.Size([1, 2, 4])
     """
     return ops.aten.scaled_dot_product_attention.default(
         query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
@@ -320,17 +406,36 @@ def scaled_dot_product_attention(
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """(..., C r², H, W) as (..., C, H r, W r): the channels of a pixel become a square of pixels (Shi et al. 2016)."""
+    """(..., C r², H, W) as (..., C, H r, W r): the channels of a pixel become a square of pixels (Shi et al. 2016).
+
+    Examples
+    --------
+    >>> opweave.nn.functional.pixel_shuffle(opweave.arange(4.0).view(1, 4, 1, 1), 2)
+    tensor([[[[0., 1.],
+              [2., 3.]]]])
+    """
     return ops.aten.pixel_shuffle.default(input, upscale_factor)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """The inverse of `pixel_shuffle`."""
+    """The inverse of `pixel_shuffle`.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.pixel_unshuffle(opweave.arange(4.0).view(1, 1, 2, 2), 2).shape
+    opweave.Size([1, 4, 1, 1])
+    """
     return ops.aten.pixel_unshuffle.default(input, downscale_factor)
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """The channels of (N, C, ...) dealt out in turn to the groups that they came in (Zhang et al. 2018)."""
+    """The channels of (N, C, ...) dealt out in turn to the groups that they came in (Zhang et al. 2018).
+
+    Examples
+    --------
+    >>> opweave.nn.functional.channel_shuffle(opweave.arange(4.0).view(1, 4, 1), 2).flatten()
+    tensor([0., 2., 1., 3.])
+    """
     return ops.aten.channel_shuffle.default(input, groups)
 
 
@@ -341,7 +446,13 @@ _OUTSIDE = {"zeros": 0, "border": 1, "reflection": 2}
 def grid_sample(
     input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Tensor:
-    """The image at the places (x, y) of a grid (batch, rows, columns, 2), -1 and 1 being its borders."""
+    """The image at the places (x, y) of a grid (batch, rows, columns, 2), -1 and 1 being its borders.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.grid_sample(opweave.ones(1, 1, 2, 2), opweave.zeros(1, 1, 1, 2), align_corners=False)
+    tensor([[[[1.]]]])
+    """
     if mode not in _SAMPLING or padding_mode not in _OUTSIDE:
         raise ArgumentError(
             "grid_sample: unknown mode",
@@ -369,6 +480,12 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     -------
     Tensor
         (batch, height, width, 2) or (batch, depth, height, width, 3).
+
+    Examples
+    --------
+    >>> opweave.nn.functional.affine_grid(opweave.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]), [1, 1, 1, 2])
+    tensor([[[[-0.5000,  0.0000],
+              [ 0.5000,  0.0000]]]])
     """
     spatial = len(size) - 2
     if spatial not in (2, 3) or theta._sizes != (size[0], spatial, spatial + 1) or any(n < 1 for n in size):
@@ -397,17 +514,35 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 def upsample(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Tensor:
-    """`interpolate`, by its earlier name."""
+    """`interpolate`, by its earlier name.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.upsample(opweave.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    """
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """`interpolate` by the nearest element."""
+    """`interpolate` by the nearest element.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.upsample_nearest(opweave.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    """
     return interpolate(input, size, scale_factor, "nearest")
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """`interpolate` of images by neighbours, with corners that are centres of pixels."""
+    """`interpolate` of images by neighbours, with corners that are centres of pixels.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.upsample_bilinear(opweave.ones(1, 1, 2, 2), scale_factor=2).shape
+    opweave.Size([1, 1, 4, 4])
+    """
     return interpolate(input, size, scale_factor, "bilinear", True)
 
 
@@ -420,3 +555,7 @@ def _bind() -> None:
 
 
 _bind()
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -18,6 +18,12 @@ from opweave.registry.op import ops
 from opweave.registry.ops import surface as _surface
 from opweave.registry.tensor import Tensor, describe, from_numpy
 
+__all__ = [
+    "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_",
+    "ones_", "orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_",
+    "zeros_",
+]  # fmt: skip
+
 _ = _surface  # declares the ops
 aten = ops.aten
 _GAINS = {
@@ -219,3 +225,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
             chosen = aten.randperm.default(rows, dtype=int64)
             tensor[chosen[:count], column] = 0
     return tensor
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

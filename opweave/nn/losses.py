@@ -71,7 +71,13 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Mean (or sum, or each) squared difference, or its mean by weights."""
+    """Mean (or sum, or each) squared difference, or its mean by weights.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.mse_loss(opweave.tensor([1.0, 2.0]), opweave.tensor([2.0, 4.0]))
+    tensor(2.5000)
+    """
     number = _reduction(reduction, size_average, reduce)
     a, b = _expanded("mse_loss", input, target)
     if weight is None:
@@ -87,7 +93,13 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Mean (or sum, or each) magnitude of the difference, or its mean by weights."""
+    """Mean (or sum, or each) magnitude of the difference, or its mean by weights.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.l1_loss(opweave.tensor([1.0, 2.0]), opweave.tensor([2.0, 4.0]))
+    tensor(1.5000)
+    """
     number = _reduction(reduction, size_average, reduce)
     a, b = _expanded("l1_loss", input, target)
     if weight is None:
@@ -103,7 +115,13 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """d² / (2 beta) for a difference d below beta, d - beta / 2 beyond (Girshick 2015)."""
+    """d² / (2 beta) for a difference d below beta, d - beta / 2 beyond (Girshick 2015).
+
+    Examples
+    --------
+    >>> opweave.nn.functional.smooth_l1_loss(opweave.tensor([0.0, 0.0]), opweave.tensor([0.5, 3.0]))
+    tensor(1.3125)
+    """
     number = _reduction(reduction, size_average, reduce)
     return aten.smooth_l1_loss.default(*_expanded("smooth_l1_loss", input, target), number, beta)
 
@@ -111,7 +129,13 @@ def smooth_l1_loss(
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
-    """d² / 2 for a difference d up to delta, delta (d - delta / 2) beyond (Huber 1964)."""
+    """d² / 2 for a difference d up to delta, delta (d - delta / 2) beyond (Huber 1964).
+
+    Examples
+    --------
+    >>> opweave.nn.functional.huber_loss(opweave.tensor([0.0, 0.0]), opweave.tensor([0.5, 3.0]))
+    tensor(1.3125)
+    """
     number = _reduction(reduction)
     a, b = _expanded("huber_loss", input, target)
     if weight is None:
@@ -157,6 +181,11 @@ def nll_loss(
         If the shapes do not fit.
     OutOfRangeError
         If a target is no class.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.nll_loss(opweave.tensor([[-1.0, -0.5]]), opweave.tensor([1]))
+    tensor(0.5000)
     """
     number = _reduction(reduction, size_average, reduce)
     if not input.ndim:
@@ -192,6 +221,11 @@ def cross_entropy(
         The mean is over the weights of the targets; of probabilities, over the rows.
     label_smoothing : float
         This part of the probability is spread over all classes (Szegedy et al. 2016).
+
+    Examples
+    --------
+    >>> opweave.nn.functional.cross_entropy(opweave.tensor([[2.0, 0.0], [0.0, 2.0]]), opweave.tensor([0, 1]))
+    tensor(0.1269)
     """
     number = _reduction(reduction, size_average, reduce)
     return aten.cross_entropy_loss.default(input, target, weight, number, ignore_index, label_smoothing)
@@ -232,7 +266,13 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """-(t log(x) + (1 - t) log(1 - x)) of probabilities x, with logarithms of -100 or more."""
+    """-(t log(x) + (1 - t) log(1 - x)) of probabilities x, with logarithms of -100 or more.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.binary_cross_entropy(opweave.tensor([0.2, 0.9]), opweave.tensor([0.0, 1.0]))
+    tensor(0.1643)
+    """
     number = _reduction(reduction, size_average, reduce)
     _same_shape("binary_cross_entropy", input, target)
     if weight is not None:
@@ -250,7 +290,13 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """`binary_cross_entropy` of sigmoid(x), without overflow; `pos_weight` counts targets of 1 so often."""
+    """`binary_cross_entropy` of sigmoid(x), without overflow; `pos_weight` counts targets of 1 so often.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.binary_cross_entropy_with_logits(opweave.tensor([-2.0, 3.0]), opweave.tensor([0.0, 1.0]))
+    tensor(0.0878)
+    """
     number = _reduction(reduction, size_average, reduce)
     _same_shape("binary_cross_entropy_with_logits", input, target)
     return aten.binary_cross_entropy_with_logits.default(input, target, weight, pos_weight, number)
@@ -264,7 +310,13 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """t (log(t) - x) of log-probabilities x; `"batchmean"` is the sum over the number of rows."""
+    """t (log(t) - x) of log-probabilities x; `"batchmean"` is the sum over the number of rows.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.kl_div(opweave.tensor([0.5, 0.5]).log(), opweave.tensor([0.25, 0.75]), reduction="sum")
+    tensor(0.1308)
+    """
     if reduction == "batchmean" and size_average is None and reduce is None:
         total = aten.kl_div.default(input, target, _REDUCTIONS["sum"], log_target=log_target)
         return total if not input.ndim else aten.div.Tensor(total, input._sizes[0])
@@ -281,7 +333,13 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """exp(x) - t x (or x - t log(x + eps)); `full` adds Stirling's approximation of log(t!)."""
+    """exp(x) - t x (or x - t log(x + eps)); `full` adds Stirling's approximation of log(t!).
+
+    Examples
+    --------
+    >>> opweave.nn.functional.poisson_nll_loss(opweave.tensor([0.0, 1.0]), opweave.tensor([1.0, 2.0]))
+    tensor(0.8591)
+    """
     number = _reduction(reduction, size_average, reduce)
     return aten.poisson_nll_loss.default(input, target, log_input, full, eps, number)
 
@@ -331,7 +389,13 @@ def hinge_embedding_loss(
 def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """log(1 + exp(-t x))."""
+    """log(1 + exp(-t x)).
+
+    Examples
+    --------
+    >>> opweave.nn.functional.soft_margin_loss(opweave.tensor([1.0]), opweave.tensor([1.0]))
+    tensor(0.3133)
+    """
     return aten.soft_margin_loss.default(input, target, _reduction(reduction, size_average, reduce))
 
 
@@ -344,7 +408,13 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, -t (x1 - x2) + margin)."""
+    """max(0, -t (x1 - x2) + margin).
+
+    Examples
+    --------
+    >>> opweave.nn.functional.margin_ranking_loss(opweave.tensor([1.0]), opweave.tensor([2.0]), opweave.tensor([1.0]))
+    tensor(1.)
+    """
     number = _reduction(reduction, size_average, reduce)
     if not input1.ndim == input2.ndim == target.ndim:
         raise ShapeError("margin_ranking_loss: expected as many dimensions", got=describe([input1, input2, target]))
@@ -360,7 +430,13 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """1 - cos(x1, x2) where t is 1, max(0, cos(x1, x2) - margin) where it is -1."""
+    """1 - cos(x1, x2) where t is 1, max(0, cos(x1, x2) - margin) where it is -1.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.cosine_embedding_loss(opweave.eye(2), opweave.ones(2, 2), opweave.tensor([1.0, -1.0]))
+    tensor(0.5000)
+    """
     number = _reduction(reduction, size_average, reduce)
     return aten.cosine_embedding_loss.default(input1, input2, target, margin, number)
 
@@ -377,7 +453,14 @@ def triplet_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, margin + |a - p| - |a - n|), by p-norms (Balntas et al. 2016)."""
+    """max(0, margin + |a - p| - |a - n|), by p-norms (Balntas et al. 2016).
+
+    Examples
+    --------
+    >>> anchor, near, far = opweave.tensor([[0.0]]), opweave.tensor([[1.0]]), opweave.tensor([[3.0]])
+    >>> opweave.nn.functional.triplet_margin_loss(anchor, near, far)
+    tensor(0.)
+    """
     if margin <= 0:
         raise ShapeError("triplet_margin_loss: the margin must be positive", got=f"margin={margin}")
     number = _reduction(reduction, size_average, reduce)
@@ -502,6 +585,12 @@ def ctc_loss(
         `"mean"` is over the batch, of losses over their target's length.
     zero_infinity : bool
         Whether a target that does not fit counts 0, and its gradient too.
+
+    Examples
+    --------
+    >>> x, one = opweave.zeros(3, 1, 2).log_softmax(2), opweave.tensor([1])
+    >>> opweave.nn.functional.ctc_loss(x, one.view(1, 1), opweave.tensor([3]), one)
+    tensor(0.2877)
     """
     rest = blank, _reduction(reduction), zero_infinity
     return aten.ctc_loss(log_probs, targets, input_lengths, target_lengths, *rest)

@@ -12,6 +12,8 @@ from opweave.registry.errors import ArgumentError
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
 
+__all__ = ["Buffer", "Parameter"]
+
 aten = ops.aten
 PARAMETER, BUFFER, PASSING = "parameter", "buffer", "passing buffer"
 
@@ -56,6 +58,11 @@ class Parameter(Tensor, metaclass=_RoleMeta):
     Notes
     -----
     `type(p)` is `Tensor`; ask with `isinstance(p, Parameter)`. A class derived from this one is a class of its own.
+
+    Examples
+    --------
+    >>> opweave.nn.Parameter(opweave.ones(2)).requires_grad
+    True
     """
 
     _roles = (PARAMETER,)
@@ -77,6 +84,11 @@ class Buffer(Tensor, metaclass=_RoleMeta):
         Its elements; none by default.
     persistent : bool
         Whether it is part of a state dict.
+
+    Examples
+    --------
+    >>> opweave.nn.Buffer(opweave.ones(2)).requires_grad
+    False
     """
 
     _roles = (BUFFER, PASSING)
@@ -87,3 +99,7 @@ class Buffer(Tensor, metaclass=_RoleMeta):
     if TYPE_CHECKING:
 
         def __init__(self, data: Any = None, *, persistent: bool = True) -> None: ...
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -23,21 +23,39 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """(x - mean) / sqrt(var + eps) · weight + bias over the last dimensions (Ba et al. 2016)."""
+    """(x - mean) / sqrt(var + eps) · weight + bias over the last dimensions (Ba et al. 2016).
+
+    Examples
+    --------
+    >>> opweave.nn.functional.layer_norm(opweave.tensor([[1.0, 3.0]]), [2])
+    tensor([[-1.0000,  1.0000]])
+    """
     return ops.aten.layer_norm.default(input, normalized_shape, weight, bias, eps)
 
 
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    """x / sqrt(mean(x²) + eps) · weight over the last dimensions (Zhang & Sennrich 2019)."""
+    """x / sqrt(mean(x²) + eps) · weight over the last dimensions (Zhang & Sennrich 2019).
+
+    Examples
+    --------
+    >>> opweave.nn.functional.rms_norm(opweave.tensor([3.0, 4.0]), [2])
+    tensor([0.8485, 1.1314])
+    """
     return ops.aten.rms_norm.default(input, normalized_shape, weight, eps)
 
 
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """Zero mean and unit variance over each group of channels of (N, C, ...), then `* weight + bias` by channel."""
+    """Zero mean and unit variance over each group of channels of (N, C, ...), then `* weight + bias` by channel.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.group_norm(opweave.tensor([[1.0, 3.0]]), 1)
+    tensor([[-1.0000,  1.0000]])
+    """
     return ops.aten.group_norm.default(input, num_groups, weight, bias, eps)
 
 
@@ -52,7 +70,14 @@ def batch_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """Normalise each channel of (N, C, ...): by the batch in training, which updates the running statistics in place,
-    by these otherwise."""
+    by these otherwise.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.batch_norm(opweave.tensor([[1.0], [3.0]]), None, None, training=True)
+    tensor([[-1.0000],
+            [ 1.0000]])
+    """
     return ops.aten.batch_norm.default(input, weight, bias, running_mean, running_var, training, momentum, eps, False)
 
 
@@ -66,7 +91,13 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalise each channel of each example of (N, C, ...), or by the running statistics (Ulyanov et al. 2016)."""
+    """Normalise each channel of each example of (N, C, ...), or by the running statistics (Ulyanov et al. 2016).
+
+    Examples
+    --------
+    >>> opweave.nn.functional.instance_norm(opweave.tensor([[[1.0, 3.0]]]))
+    tensor([[[-1.0000,  1.0000]]])
+    """
     if input.ndim < 3:
         raise ShapeError("instance_norm: expected (batch, channels, ...)", got=describe(input))
     if not use_input_stats:
@@ -87,7 +118,13 @@ def instance_norm(
 
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
-    """x / (k + alpha · mean of x² over `size` neighbouring channels)^beta (Krizhevsky et al. 2012)."""
+    """x / (k + alpha · mean of x² over `size` neighbouring channels)^beta (Krizhevsky et al. 2012).
+
+    Examples
+    --------
+    >>> opweave.nn.functional.local_response_norm(opweave.ones(1, 2, 2), 2).shape
+    opweave.Size([1, 2, 2])
+    """
     if input.ndim < 3:
         raise ShapeError("local_response_norm: expected (batch, channels, ...)", got=describe(input))
     if not input.numel():
@@ -105,7 +142,13 @@ def _probability(op: str, p: float) -> None:
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero elements with probability p and scale the others by 1 / (1 - p); the input itself outside training."""
+    """Zero elements with probability p and scale the others by 1 / (1 - p); the input itself outside training.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.dropout(opweave.ones(2), training=False)
+    tensor([1., 1.])
+    """
     _probability("dropout", p)
     found = ops.aten.dropout.default(input, p, training)
     return found if found is input else written(input, found, inplace)
@@ -122,17 +165,35 @@ def _channel_dropout(op: str, input: Tensor, p: float, training: bool, inplace: 
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero whole channels of (N, C, L) or (C, L) with probability p and scale the others."""
+    """Zero whole channels of (N, C, L) or (C, L) with probability p and scale the others.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.dropout1d(opweave.ones(1, 2), training=False)
+    tensor([[1., 1.]])
+    """
     return _channel_dropout("dropout1d", input, p, training, inplace, _channel_of("dropout1d", input, 2, 3))
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero whole channels of (N, C, H, W) with probability p and scale the others."""
+    """Zero whole channels of (N, C, H, W) with probability p and scale the others.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.dropout2d(opweave.ones(1, 1, 1, 2), training=False)
+    tensor([[[[1., 1.]]]])
+    """
     return _channel_dropout("dropout2d", input, p, training, inplace, _channel_of("dropout2d", input, 4, 4))
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero whole channels of (N, C, D, H, W) or (C, D, H, W) with probability p and scale the others."""
+    """Zero whole channels of (N, C, D, H, W) or (C, D, H, W) with probability p and scale the others.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.dropout3d(opweave.ones(1, 1, 1, 2), training=False)
+    tensor([[[[1., 1.]]]])
+    """
     return _channel_dropout("dropout3d", input, p, training, inplace, _channel_of("dropout3d", input, 4, 5))
 
 
@@ -143,12 +204,24 @@ def _channel_of(op: str, input: Tensor, least: int, most: int) -> int:
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout for `selu`: what is dropped gets its least value; mean 0 and variance 1 stay (Klambauer et al. 2017)."""
+    """Dropout for `selu`: what is dropped gets its least value; mean 0 and variance 1 stay (Klambauer et al. 2017).
+
+    Examples
+    --------
+    >>> opweave.nn.functional.alpha_dropout(opweave.ones(2), training=False)
+    tensor([1., 1.])
+    """
     _probability("alpha_dropout", p)
     return (aten.alpha_dropout_ if inplace else aten.alpha_dropout).default(input, p, training)
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """`alpha_dropout` of whole channels of (batch, channels, ...)."""
+    """`alpha_dropout` of whole channels of (batch, channels, ...).
+
+    Examples
+    --------
+    >>> opweave.nn.functional.feature_alpha_dropout(opweave.ones(1, 2), training=False)
+    tensor([[1., 1.]])
+    """
     _probability("feature_alpha_dropout", p)
     return (aten.feature_alpha_dropout_ if inplace else aten.feature_alpha_dropout).default(input, p, training)

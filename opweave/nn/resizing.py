@@ -56,6 +56,11 @@ def interpolate(
         If arguments do not go together.
     DispatchError
         If there is no such mode, or it is for another number of dimensions.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.interpolate(opweave.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
     """
     spatial = input.ndim - 2
     if mode not in _MODES or not 1 <= spatial <= 3:

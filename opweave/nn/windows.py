@@ -35,7 +35,13 @@ def conv1d(
     dilation: int | Sequence[int] = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Cross-correlation of (batch, channels, length) with filters (out, channels / groups, kernel)."""
+    """Cross-correlation of (batch, channels, length) with filters (out, channels / groups, kernel).
+
+    Examples
+    --------
+    >>> opweave.nn.functional.conv1d(opweave.tensor([[[1.0, 2.0, 4.0]]]), opweave.tensor([[[-1.0, 1.0]]]))
+    tensor([[[1., 2.]]])
+    """
     return _conv(ops.aten.conv1d, padding, input, weight, bias, stride, dilation, groups)
 
 
@@ -48,7 +54,14 @@ def conv2d(
     dilation: int | Sequence[int] = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Cross-correlation of (batch, channels, height, width) with filters (out, channels / groups, *kernel)."""
+    """Cross-correlation of (batch, channels, height, width) with filters (out, channels / groups, *kernel).
+
+    Examples
+    --------
+    >>> opweave.nn.functional.conv2d(opweave.ones(1, 1, 3, 3), opweave.ones(1, 1, 2, 2))
+    tensor([[[[4., 4.],
+              [4., 4.]]]])
+    """
     return _conv(ops.aten.conv2d, padding, input, weight, bias, stride, dilation, groups)
 
 
@@ -61,7 +74,13 @@ def conv3d(
     dilation: int | Sequence[int] = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Cross-correlation of (batch, channels, depth, height, width) with filters (out, channels / groups, *kernel)."""
+    """Cross-correlation of (batch, channels, depth, height, width) with filters (out, channels / groups, *kernel).
+
+    Examples
+    --------
+    >>> opweave.nn.functional.conv3d(opweave.ones(1, 1, 3, 3, 3), opweave.ones(2, 1, 2, 2, 2)).shape
+    opweave.Size([1, 2, 2, 2, 2])
+    """
     return _conv(ops.aten.conv3d, padding, input, weight, bias, stride, dilation, groups)
 
 
@@ -75,7 +94,13 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: int | Sequence[int] = 1,
 ) -> Tensor:
-    """The adjoint of `conv1d`; the weight is (channels, out / groups, kernel)."""
+    """The adjoint of `conv1d`; the weight is (channels, out / groups, kernel).
+
+    Examples
+    --------
+    >>> opweave.nn.functional.conv_transpose1d(opweave.tensor([[[1.0, 2.0]]]), opweave.tensor([[[1.0, 1.0]]]))
+    tensor([[[1., 3., 2.]]])
+    """
     op = ops.aten.conv_transpose1d.default
     return op(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
@@ -90,7 +115,15 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: int | Sequence[int] = 1,
 ) -> Tensor:
-    """The adjoint of `conv2d`; the weight is (channels, out / groups, *kernel)."""
+    """The adjoint of `conv2d`; the weight is (channels, out / groups, *kernel).
+
+    Examples
+    --------
+    >>> opweave.nn.functional.conv_transpose2d(opweave.ones(1, 1, 2, 2), opweave.ones(1, 1, 2, 2))
+    tensor([[[[1., 2., 1.],
+              [2., 4., 2.],
+              [1., 2., 1.]]]])
+    """
     op = ops.aten.conv_transpose2d.input
     return op(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
@@ -105,7 +138,13 @@ def conv_transpose3d(
     groups: int = 1,
     dilation: int | Sequence[int] = 1,
 ) -> Tensor:
-    """The adjoint of `conv3d`; the weight is (channels, out / groups, *kernel)."""
+    """The adjoint of `conv3d`; the weight is (channels, out / groups, *kernel).
+
+    Examples
+    --------
+    >>> opweave.nn.functional.conv_transpose3d(opweave.ones(1, 1, 2, 2, 2), opweave.ones(1, 1, 2, 2, 2)).shape
+    opweave.Size([1, 1, 3, 3, 3])
+    """
     op = ops.aten.conv_transpose3d.input
     return op(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
@@ -119,7 +158,13 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest element of each window of a line; with `return_indices` its place too."""
+    """The largest element of each window of a line; with `return_indices` its place too.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.max_pool1d(opweave.tensor([[[1.0, 2.0, 3.0, 4.0]]]), 2)
+    tensor([[[2., 4.]]])
+    """
     if input.ndim not in (2, 3):
         raise ShapeError("max_pool1d: expected (batch, channels, length) or (channels, length)", got=describe(input))
     kernel, pad, gap = (_line(n) for n in (kernel_size, padding, dilation))
@@ -144,7 +189,13 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest element of each window; with `return_indices` its place in the flattened image too."""
+    """The largest element of each window; with `return_indices` its place in the flattened image too.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.max_pool2d(opweave.arange(4.0).view(1, 1, 2, 2), 2)
+    tensor([[[[3.]]]])
+    """
     found = ops.aten.max_pool2d_with_indices.default(
         input, kernel_size, [] if stride is None else stride, padding, dilation, ceil_mode
     )
@@ -160,7 +211,13 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest element of each window; with `return_indices` its place in the flattened image too."""
+    """The largest element of each window; with `return_indices` its place in the flattened image too.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.max_pool3d(opweave.ones(1, 1, 4, 4, 4), 2).shape
+    opweave.Size([1, 1, 2, 2, 2])
+    """
     found = ops.aten.max_pool3d_with_indices.default(
         input, kernel_size, [] if stride is None else stride, padding, dilation, ceil_mode
     )
@@ -175,7 +232,13 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """The mean of each window of a line."""
+    """The mean of each window of a line.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.avg_pool1d(opweave.tensor([[[1.0, 2.0, 3.0, 4.0]]]), 2)
+    tensor([[[1.5000, 3.5000]]])
+    """
     step = [] if stride is None else stride
     return ops.aten.avg_pool1d.default(input, kernel_size, step, padding, ceil_mode, count_include_pad)
 
@@ -189,7 +252,13 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The mean of each window, or its sum over `divisor_override`."""
+    """The mean of each window, or its sum over `divisor_override`.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.avg_pool2d(opweave.arange(4.0).view(1, 1, 2, 2), 2)
+    tensor([[[[1.5000]]]])
+    """
     step = [] if stride is None else stride
     options = padding, ceil_mode, count_include_pad, divisor_override
     return ops.aten.avg_pool2d.default(input, kernel_size, step, *options)
@@ -204,7 +273,13 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The mean of each window, or its sum over `divisor_override`."""
+    """The mean of each window, or its sum over `divisor_override`.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.avg_pool3d(opweave.ones(1, 1, 4, 4, 4), 2).shape
+    opweave.Size([1, 1, 2, 2, 2])
+    """
     step = [] if stride is None else stride
     options = padding, ceil_mode, count_include_pad, divisor_override
     return ops.aten.avg_pool3d.default(input, kernel_size, step, *options)
@@ -217,22 +292,46 @@ def _sizes_of(input: Tensor, output_size: Any, count: int) -> list[int]:
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: int | Sequence[int]) -> Tensor:
-    """The means over windows that cover a line evenly."""
+    """The means over windows that cover a line evenly.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.adaptive_avg_pool1d(opweave.tensor([[[1.0, 2.0, 3.0, 4.0]]]), 2)
+    tensor([[[1.5000, 3.5000]]])
+    """
     return ops.aten.adaptive_avg_pool1d.default(input, output_size)
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
-    """The means over windows that cover an image evenly; None keeps the input's size."""
+    """The means over windows that cover an image evenly; None keeps the input's size.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.adaptive_avg_pool2d(opweave.ones(1, 1, 4, 4), 2).shape
+    opweave.Size([1, 1, 2, 2])
+    """
     return ops.aten.adaptive_avg_pool2d.default(input, _sizes_of(input, output_size, 2))
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
-    """The means over windows that cover a volume evenly; None keeps the input's size."""
+    """The means over windows that cover a volume evenly; None keeps the input's size.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.adaptive_avg_pool3d(opweave.ones(1, 1, 4, 4, 4), 2).shape
+    opweave.Size([1, 1, 2, 2, 2])
+    """
     return ops.aten.adaptive_avg_pool3d.default(input, _sizes_of(input, output_size, 3))
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int], return_indices: bool = False) -> Any:
-    """The maxima over windows that cover a line evenly; with `return_indices` their places too."""
+    """The maxima over windows that cover a line evenly; with `return_indices` their places too.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.adaptive_max_pool1d(opweave.tensor([[[1.0, 2.0, 3.0, 4.0]]]), 2)
+    tensor([[[2., 4.]]])
+    """
     found = ops.aten.adaptive_max_pool1d.default(input, output_size)
     return found if return_indices else found[0]
 
@@ -240,7 +339,13 @@ def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int], return_
 def adaptive_max_pool2d(
     input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
 ) -> Any:
-    """The maxima over windows that cover an image evenly; with `return_indices` their places in it too."""
+    """The maxima over windows that cover an image evenly; with `return_indices` their places in it too.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.adaptive_max_pool2d(opweave.ones(1, 1, 4, 4), 2).shape
+    opweave.Size([1, 1, 2, 2])
+    """
     found = ops.aten.adaptive_max_pool2d.default(input, _sizes_of(input, output_size, 2))
     return found if return_indices else found[0]
 
@@ -248,7 +353,13 @@ def adaptive_max_pool2d(
 def adaptive_max_pool3d(
     input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
 ) -> Any:
-    """The maxima over windows that cover a volume evenly; with `return_indices` their places in it too."""
+    """The maxima over windows that cover a volume evenly; with `return_indices` their places in it too.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.adaptive_max_pool3d(opweave.ones(1, 1, 4, 4, 4), 2).shape
+    opweave.Size([1, 1, 2, 2, 2])
+    """
     found = ops.aten.adaptive_max_pool3d.default(input, _sizes_of(input, output_size, 3))
     return found if return_indices else found[0]
 
@@ -281,7 +392,13 @@ def max_unpool1d(
     padding: int | Sequence[int] = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """A line of zeros with the elements where `max_pool1d` found them."""
+    """A line of zeros with the elements where `max_pool1d` found them.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.max_unpool1d(opweave.tensor([[[5.0]]]), opweave.tensor([[[1]]]), 2)
+    tensor([[[0., 5.]]])
+    """
     windows = kernel_size, stride or kernel_size, padding
     (size,), _, _ = _unpooled_sizes("max_unpool1d", input, 1, windows, output_size)
     found = ops.aten.max_unpool2d.default(
@@ -298,7 +415,14 @@ def max_unpool2d(
     padding: int | Sequence[int] = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """An image of zeros with the elements where `max_pool2d` found them."""
+    """An image of zeros with the elements where `max_pool2d` found them.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.max_unpool2d(opweave.tensor([[[[5.0]]]]), opweave.tensor([[[[3]]]]), 2)
+    tensor([[[[0., 0.],
+              [0., 5.]]]])
+    """
     windows = kernel_size, stride or kernel_size, padding
     sizes, _, _ = _unpooled_sizes("max_unpool2d", input, 2, windows, output_size)
     return ops.aten.max_unpool2d.default(input, indices, sizes)
@@ -312,7 +436,14 @@ def max_unpool3d(
     padding: int | Sequence[int] = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """A volume of zeros with the elements where `max_pool3d` found them."""
+    """A volume of zeros with the elements where `max_pool3d` found them.
+
+    Examples
+    --------
+    >>> x = opweave.ones(1, 1, 1, 1, 1)
+    >>> opweave.nn.functional.max_unpool3d(x, x.long(), 2).shape
+    opweave.Size([1, 1, 2, 2, 2])
+    """
     windows = kernel_size, stride or kernel_size, padding
     sizes, strides, paddings = _unpooled_sizes("max_unpool3d", input, 3, windows, output_size)
     return ops.aten.max_unpool3d.default(input, indices, sizes, strides, paddings)
@@ -332,7 +463,13 @@ def lp_pool1d(
     stride: int | Sequence[int] | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The norm of each window of a line."""
+    """The norm of each window of a line.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.lp_pool1d(opweave.tensor([[[3.0, 4.0]]]), 2, 2)
+    tensor([[[5.]]])
+    """
     count = _line(kernel_size)
     return _power_pool(input, norm_type, count, lambda x: avg_pool1d(x, kernel_size, stride, 0, ceil_mode))
 
@@ -344,7 +481,13 @@ def lp_pool2d(
     stride: int | Sequence[int] | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The norm of each window of an image."""
+    """The norm of each window of an image.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.lp_pool2d(opweave.ones(1, 1, 2, 2), 2, 2)
+    tensor([[[[2.]]]])
+    """
     count = math.prod(_each(kernel_size, 2))
     return _power_pool(input, norm_type, count, lambda x: avg_pool2d(x, kernel_size, stride, 0, ceil_mode))
 
@@ -356,7 +499,13 @@ def lp_pool3d(
     stride: int | Sequence[int] | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The norm of each window of a volume."""
+    """The norm of each window of a volume.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.lp_pool3d(opweave.ones(1, 1, 2, 2, 2), 2, 2).shape
+    opweave.Size([1, 1, 1, 1, 1])
+    """
     count = math.prod(_each(kernel_size, 3))
     return _power_pool(input, norm_type, count, lambda x: avg_pool3d(x, kernel_size, stride, 0, ceil_mode))
 
@@ -368,7 +517,13 @@ def unfold(
     padding: int | Sequence[int] = 0,
     stride: int | Sequence[int] = 1,
 ) -> Tensor:
-    """The windows of an image as columns: (N, C · kernel, windows)."""
+    """The windows of an image as columns: (N, C · kernel, windows).
+
+    Examples
+    --------
+    >>> opweave.nn.functional.unfold(opweave.ones(1, 1, 2, 2), 2).shape
+    opweave.Size([1, 4, 1])
+    """
     return ops.aten.im2col.default(input, *(_each(n, 2) for n in (kernel_size, dilation, padding, stride)))
 
 
@@ -380,6 +535,13 @@ def fold(
     padding: int | Sequence[int] = 0,
     stride: int | Sequence[int] = 1,
 ) -> Tensor:
-    """The image that has these windows; where they overlap, their sum."""
+    """The image that has these windows; where they overlap, their sum.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.fold(opweave.ones(1, 4, 1), 2, 2)
+    tensor([[[[1., 1.],
+              [1., 1.]]]])
+    """
     given = (output_size, kernel_size, dilation, padding, stride)
     return ops.aten.col2im.default(input, *(_each(n, 2) for n in given))

@@ -35,7 +35,7 @@ __all__ = ["OpCheckError", "opcheck"]
 
 
 def opcheck(
-    op: OpOverload | OpOverloadPacket | CustomOpDef,
+    op: OpOverload | OpOverloadPacket | CustomOpDef[..., Any],
     args: Sequence[Any],
     kwargs: dict[str, Any] | None = None,
     *,
@@ -125,3 +125,7 @@ def opcheck(
         else:
             results[name] = "SUCCESS"
     return results
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -45,3 +45,7 @@ def __getattr__(name: str) -> Any:
     module = load_heavy(f"opweave.optim.{_WHERE[name]}")
     found = globals()[name] = module if name == "lr_scheduler" else getattr(module, name)
     return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

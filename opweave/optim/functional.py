@@ -57,12 +57,12 @@ class AdamState(NamedTuple):
 
 
 def sgd_init(params: Any) -> SgdState:
-    """The state before the first step; zeros."""
+    """The state of `sgd` before the first step: no momentum."""
     return SgdState(optree.tree_map(aten.zeros_like.default, params))
 
 
 def adam_init(params: Any) -> AdamState:
-    """The state before the first step; zeros."""
+    """The state of `adam` before the first step: moments of zeros."""
     leaves = optree.tree_leaves(params)
     device = leaves[0].device if leaves else None
     step = aten.zeros.default([], device=device)
@@ -203,3 +203,7 @@ def _together(name: str, params: Any, grads: Any, *others: Any) -> list[tuple[An
         if g is not None and g.shape != p.shape:
             raise ArgumentError(f"{name}: a gradient has another shape", got=f"{describe(g)} of {describe(p)}")
     return [row for row in zip(*rows, strict=True) if row[1] is not None]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -22,6 +22,12 @@ from opweave.optim.scheduling import (
     set_rate,
 )
 
+__all__ = [
+    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR",
+    "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",
+    "ReduceLROnPlateau", "SequentialLR", "StepLR",
+]  # fmt: skip
+
 
 def _cosine(start: float, end: float, part: float) -> float:
     return end + (start - end) / 2.0 * (math.cos(math.pi * part) + 1)
@@ -405,3 +411,7 @@ class OneCycleLR(LRScheduler):
 
 
 _LRScheduler = LRScheduler
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

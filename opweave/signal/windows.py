@@ -182,3 +182,7 @@ def kaiser(
         return aten.i0.default(aten.sqrt.default(inside) * beta) / peak  # type: ignore[operator]
 
     return _made("kaiser", M, dtype, device, requires_grad, values)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -11,6 +11,8 @@ from opweave.registry.loading import load_heavy
 if TYPE_CHECKING:
     from opweave.utils import checkpoint as checkpoint, cpp_extension as cpp_extension, data as data
 
+__all__ = ["checkpoint", "cmake_prefix_path", "cpp_extension", "data"]
+
 #: For `cmake -DCMAKE_PREFIX_PATH=...`: where `find_package(opweave)` finds the headers of C++ op libraries.
 cmake_prefix_path = str(Path(sys.modules["opweave"].__path__[0]) / "share" / "cmake")
 
@@ -19,3 +21,7 @@ def __getattr__(name: str) -> Any:
     if name not in ("checkpoint", "cpp_extension", "data"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return load_heavy(f"opweave.utils.{name}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

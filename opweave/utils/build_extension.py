@@ -10,6 +10,8 @@ from setuptools.command.build_ext import build_ext
 
 from opweave.utils import compiling
 
+__all__ = ["BuildExtension"]
+
 _CXX = ("-std=c++17",)
 #: The oldest Python that opweave has.
 _LIMITED = "-DPy_LIMITED_API=0x030b0000"
@@ -76,3 +78,7 @@ class BuildExtension(build_ext):
             "nvcc": [name, space, *limited, *flags["nvcc"]],
         }
         extension.libraries = [*extension.libraries, "tvm_ffi"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

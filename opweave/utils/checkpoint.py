@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from opweave.registry.autograd.checkpoint import checkpoint as _kept
 from opweave.registry.errors import UnsupportedError
+
+R = TypeVar("R")
 
 __all__ = ["checkpoint", "checkpoint_sequential"]
 
 
 def checkpoint(
-    function: Callable[..., Any],
+    function: Callable[..., R],
     *args: Any,
     use_reentrant: bool | None = None,
     preserve_rng_state: bool = True,
@@ -20,7 +22,7 @@ def checkpoint(
     context_fn: Any = None,
     debug: bool = False,
     **kwargs: Any,
-) -> Any:
+) -> R:
     """Call a function that keeps only its inputs for backward, and is called again there; see `opweave.checkpoint`.
 
     Parameters
@@ -72,3 +74,7 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, **options: 
         input = checkpoint(part(begin, begin + size), input, **options)
         begin += size
     return part(begin, len(chain))(input)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -230,3 +230,7 @@ def __getattr__(name: str) -> Any:
         "opweave.utils.build_extension"
     ).BuildExtension  # loads setuptools
     return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, ParamSpec, TypeVar
 
 import optree
 
@@ -25,7 +25,11 @@ from opweave.registry.tensor import Tensor, describe
 _serial = itertools.count()
 
 
-class checkpoint:
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class checkpoint(Generic[P, R]):
     """Make a function keep only its inputs for backward.
 
     Parameters
@@ -46,7 +50,7 @@ class checkpoint:
 
     __opweave_wrapper__ = True
 
-    def __init__(self, fn: Callable[..., Any]) -> None:
+    def __init__(self, fn: Callable[P, R]) -> None:
         if not callable(fn):
             raise ArgumentError(
                 "checkpoint: expected a function", got=f"{fn!r} ({type(fn).__name__})", hint="checkpoint(f)(x)"
@@ -54,7 +58,7 @@ class checkpoint:
         functools.update_wrapper(self, fn)
         self.__wrapped__ = fn
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if state.modes:
             before, state.checkpoint = state.checkpoint, next(_serial)
             try:
@@ -128,6 +132,8 @@ class _Region:
             return len(found) - 1
 
         leaves = [t.detach().requires_grad_(bool(t._keys & GRAD)) if isinstance(t, Tensor) else t for t in self.leaves]
+        args: Any
+        kwargs: Any
         args, kwargs = optree.tree_unflatten(self.spec, leaves)
         now = [(generator, generator.state()) for generator, _ in self.generators]
         include, exclude, dtypes = state.include, state.exclude, state.__dict__.get("autocast_dtypes")

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self, overload
 
-from opweave.registry.keys import ABOVE_VIEWS, GRAD, INFERENCE, set_mode, state
+from opweave.registry.keys import ABOVE_VIEWS, GRAD, INFERENCE, F, set_mode, state
 
 
 def is_grad_enabled() -> bool:
-    """Whether calls on tensors that require grad are recorded in this thread."""
+    """Whether calls on tensors that require grad are recorded in this thread.
+
+    Examples
+    --------
+    >>> opweave.is_grad_enabled()
+    True
+    """
     return not state.exclude & GRAD
 
 
 class no_grad(set_mode):
     """Record nothing inside the block, or in the decorated function."""
 
+    @overload
+    def __new__(cls, orig_func: F) -> F: ...  # type: ignore[misc]  # as a decorator
+    @overload
+    def __new__(cls, orig_func: None = None) -> Self: ...
     def __new__(cls, orig_func: Any = None) -> Any:
         made = super().__new__(cls)
         return made(orig_func) if callable(orig_func) else made
@@ -26,6 +36,10 @@ class no_grad(set_mode):
 class enable_grad(set_mode):
     """Record calls inside the block, or in the decorated function."""
 
+    @overload
+    def __new__(cls, orig_func: F) -> F: ...  # type: ignore[misc]  # as a decorator
+    @overload
+    def __new__(cls, orig_func: None = None) -> Self: ...
     def __new__(cls, orig_func: Any = None) -> Any:
         made = super().__new__(cls)
         return made(orig_func) if callable(orig_func) else made
@@ -61,7 +75,7 @@ class set_grad_enabled(set_mode):
         self.__dict__.setdefault("_saved", []).append(self.__dict__.pop("_before", (state.include, state.exclude)))
         self.change()
 
-    def __call__(self, fn: Any) -> Any:
+    def __call__(self, fn: F) -> F:  # type: ignore[override]
         # A decorator changes nothing where it stands.
         state.include, state.exclude = self.__dict__.pop("_before", (state.include, state.exclude))
         return super().__call__(fn)
@@ -76,6 +90,10 @@ class inference_mode(set_mode):
         False switches it off inside a block where it is on, and recording on, whatever was in force outside.
     """
 
+    @overload
+    def __new__(cls, mode: F) -> F: ...  # type: ignore[misc]  # as a decorator
+    @overload
+    def __new__(cls, mode: bool = True) -> Self: ...
     def __new__(cls, mode: Any = True) -> Any:
         if callable(mode) and not isinstance(mode, bool):
             made = super().__new__(cls)
@@ -96,5 +114,11 @@ class inference_mode(set_mode):
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether inference mode is on in this thread."""
+    """Whether inference mode is on in this thread.
+
+    Examples
+    --------
+    >>> opweave.is_inference_mode_enabled()
+    False
+    """
     return bool(state.include & INFERENCE)

@@ -38,6 +38,11 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     ------
     AutogradError
         If it is no leaf, has integer elements, or was made in inference mode.
+
+    Examples
+    --------
+    >>> opweave.zeros(2).requires_grad_().requires_grad
+    True
     """
     if requires_grad:
         if self._dtype.kind not in "fc":
@@ -98,12 +103,30 @@ def backward(
     create_graph: bool = False,
     inputs: Any = None,
 ) -> None:
-    """Add this tensor's gradients to the `grad` of the leaves it comes from; see `autograd.backward`."""
+    """Add this tensor's gradients to the `grad` of the leaves it comes from; see `autograd.backward`.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
     engine.backward(self, gradient, retain_graph, create_graph, inputs)
 
 
 def retain_grad(self: Tensor) -> None:
-    """Keep the gradient of a tensor that is no leaf in its `grad`."""
+    """Keep the gradient of a tensor that is no leaf in its `grad`.
+
+    Examples
+    --------
+    >>> x = opweave.ones(2, requires_grad=True)
+    >>> y = x * 2
+    >>> y.retain_grad()
+    >>> y.sum().backward()
+    >>> y.grad
+    tensor([1., 1.])
+    """
     node = grad_fn_of(self)
     if node is None:
         if not self._keys & GRAD:
@@ -122,7 +145,16 @@ def _retains_grad(self: Tensor) -> bool:
 
 
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-    """Call `hook(grad)` when this tensor's gradient is computed; what it returns (if anything) replaces it."""
+    """Call `hook(grad)` when this tensor's gradient is computed; what it returns (if anything) replaces it.
+
+    Examples
+    --------
+    >>> x = opweave.ones(2, requires_grad=True)
+    >>> handle = x.register_hook(lambda grad: grad * 10)
+    >>> x.sum().backward()
+    >>> x.grad
+    tensor([10., 10.])
+    """
     if not self._keys & GRAD:
         raise AutogradError("register_hook: the tensor does not require grad", got=describe(self))
     edge = edge_of(self)
@@ -140,7 +172,15 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
 
 
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
-    """Call `hook(tensor)` after a gradient was added to this leaf's `grad`."""
+    """Call `hook(tensor)` after a gradient was added to this leaf's `grad`.
+
+    Examples
+    --------
+    >>> x = opweave.ones(2, requires_grad=True)
+    >>> handle = x.register_post_accumulate_grad_hook(lambda t: print(t.grad))
+    >>> x.sum().backward()
+    tensor([1., 1.])
+    """
     edge = edge_of(self)
     if edge is None or not isinstance(edge[0], AccumulateGrad):
         raise AutogradError("register_post_accumulate_grad_hook: only for leaves that require grad", got=describe(self))
@@ -155,7 +195,13 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
 
 
 def detach_(self: Tensor) -> Tensor:
-    """Forget the history; in place."""
+    """Forget the history; in place.
+
+    Examples
+    --------
+    >>> (opweave.ones(2, requires_grad=True) * 2).detach_().requires_grad
+    False
+    """
     if self._view_of is not None:
         raise AutogradError("detach_: a view cannot be detached in place", hint="use detach()")
     self._keys &= ~GRAD
@@ -206,7 +252,13 @@ def _set_role(self: Tensor, role: str | None) -> None:
 
 
 def is_inference(self: Tensor) -> bool:
-    """Whether the tensor was made in inference mode."""
+    """Whether the tensor was made in inference mode.
+
+    Examples
+    --------
+    >>> opweave.zeros(2).is_inference()
+    False
+    """
     return not self._keys & VIEW_BIT
 
 

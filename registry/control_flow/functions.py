@@ -171,7 +171,9 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
 
     Examples
     --------
-    >>> opweave.cond(x.sum() > 0, lambda x: x.cos(), lambda x: x.sin(), (x,))
+    >>> x = opweave.tensor([1.0, 2.0])
+    >>> opweave.cond(x.sum() > 0, lambda x: x * 10, lambda x: -x, (x,))
+    tensor([10., 20.])
     """
     if not isinstance(operands, (tuple, list)):
         raise ArgumentError("cond: operands must be a tuple", got=describe(operands), hint="cond(pred, f, g, (x,))")
@@ -222,7 +224,8 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried
 
     Examples
     --------
-    >>> opweave.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), (opweave.tensor(0), x))
+    >>> opweave.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), (opweave.tensor(0), opweave.tensor(1.0)))
+    (tensor(3), tensor(8.))
     """
     if not isinstance(carried_inputs, (tuple, list)):
         raise ArgumentError(
@@ -411,7 +414,8 @@ def map(f: Callable[..., Any], xs: Any, *args: Any) -> Any:
 
     Examples
     --------
-    >>> opweave.map(lambda x, w: x @ w, opweave.randn(5, 2, 3), opweave.randn(3, 4))  # (5, 2, 4)
+    >>> opweave.map(lambda x, w: x @ w, opweave.randn(5, 2, 3), opweave.randn(3, 4)).shape
+    opweave.Size([5, 2, 4])
     """
     leaves, spec = _flat("map: xs", xs)
     rest, rest_spec = _flat("map: args", args)
@@ -457,7 +461,8 @@ def associative_scan(
 
     Examples
     --------
-    >>> opweave.associative_scan(lambda a, b: a * b, x, dim=0)  # x.cumprod(0)
+    >>> opweave.associative_scan(lambda a, b: a * b, opweave.tensor([1.0, 2.0, 3.0]), dim=0)
+    tensor([1., 2., 6.])
     """
     leaves, spec = _flat("associative_scan: xs", xs)
     if not leaves:

@@ -37,6 +37,11 @@ def gradient(
     -------
     tuple of Tensor
         One for each dimension.
+
+    Examples
+    --------
+    >>> opweave.gradient(opweave.tensor([1.0, 4.0, 9.0]))
+    (tensor([3., 4., 5.]),)
     """
     if edge_order not in (1, 2):
         raise ArgumentError("gradient: edge_order must be 1 or 2", got=f"edge_order={edge_order}")
@@ -133,6 +138,11 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     -------
     U, S, V : Tensor
         (..., m, q), (..., q) and (..., n, q)
+
+    Examples
+    --------
+    >>> [t.shape for t in opweave.svd_lowrank(opweave.ones(5, 4), q=2)]
+    [opweave.Size([5, 2]), opweave.Size([2]), opweave.Size([4, 2])]
     """
     check_matrix("svd_lowrank", A)
     whole: Any = A if M is None else aten.sub.Tensor(A, M)
@@ -158,6 +168,11 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
         Whether to subtract the means.
     niter : int
         How often the projection is made better.
+
+    Examples
+    --------
+    >>> [t.shape for t in opweave.pca_lowrank(opweave.ones(5, 4), q=2)]
+    [opweave.Size([5, 2]), opweave.Size([2]), opweave.Size([4, 2])]
     """
     check_matrix("pca_lowrank", A)
     m, n = A._sizes[-2:]

@@ -239,6 +239,11 @@ def isclose_function(
         Relative and absolute tolerance.
     equal_nan : bool
         Whether NaN equals NaN.
+
+    Examples
+    --------
+    >>> opweave.isclose(opweave.tensor([1.0, 2.0]), opweave.tensor([1.0, 2.1]))
+    tensor([ True, False])
     """
     return aten.isclose.default(input, other, rtol, atol, equal_nan)
 
@@ -256,6 +261,11 @@ def allclose_function(
         Relative and absolute tolerance.
     equal_nan : bool
         Whether NaN equals NaN.
+
+    Examples
+    --------
+    >>> opweave.allclose(opweave.tensor([1.0]), opweave.tensor([1.0001]), rtol=1e-3)
+    True
     """
     return aten.allclose.default(input, other, rtol, atol, equal_nan)
 
@@ -266,6 +276,11 @@ def equal_function(input: Tensor, other: Tensor) -> bool:
     Parameters
     ----------
     input, other : Tensor
+
+    Examples
+    --------
+    >>> opweave.equal(opweave.tensor([1, 2]), opweave.tensor([1, 2]))
+    True
     """
     return aten.equal.default(input, other)
 

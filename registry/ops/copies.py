@@ -130,6 +130,11 @@ def to(
         Whether the result is new even where nothing changes.
     memory_format : MemoryFormat, optional
         How the result lies in memory; as the tensor does by default.
+
+    Examples
+    --------
+    >>> opweave.tensor([1, 2]).to(opweave.float32)
+    tensor([1., 2.])
     """
     for arg in args:
         if isinstance(arg, Tensor):

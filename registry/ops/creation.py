@@ -436,6 +436,14 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     ------
     DTypeError, ShapeError
         If the data has no element type here, or is ragged.
+
+    Examples
+    --------
+    >>> opweave.tensor([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]])
+    >>> opweave.tensor([1.0, 2.0], dtype=opweave.float64)
+    tensor([1., 2.], dtype=opweave.float64)
     """
     wanted = None if dtype is None else as_dtype(dtype, "tensor")
     if isinstance(data, Tensor):
@@ -527,7 +535,13 @@ _PLAIN_NUMBERS = frozenset((bool, int, float, complex))
 
 
 def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """`data` as a tensor, sharing memory where it is a tensor or array of the wanted type and device already."""
+    """`data` as a tensor, sharing memory where it is a tensor or array of the wanted type and device already.
+
+    Examples
+    --------
+    >>> opweave.as_tensor([1, 2])
+    tensor([1, 2])
+    """
     if isinstance(data, np.ndarray) and data.flags.writeable:
         data = Tensor._from_array(data)
     if not isinstance(data, Tensor):

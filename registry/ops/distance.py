@@ -99,6 +99,11 @@ def norm(
     ------
     ArgumentError
         If p is another string.
+
+    Examples
+    --------
+    >>> opweave.norm(opweave.tensor([3.0, 4.0]))
+    tensor(5.)
     """
     if isinstance(p, str) and p not in ("fro", "nuc"):
         raise ArgumentError("norm: p is a number, 'fro' or 'nuc'", got=f"p={p!r}")
@@ -437,6 +442,11 @@ def cdist_function(
         Of the norm.
     compute_mode : str, int or None
         How PyTorch may compute it, or the number that its op has for that; here there is one way.
+
+    Examples
+    --------
+    >>> opweave.cdist(opweave.tensor([[0.0, 0.0]]), opweave.tensor([[3.0, 4.0]]))
+    tensor([[5.]])
     """
     mode: Any = _COMPUTE_MODES.get(compute_mode, compute_mode)
     if isinstance(mode, str):

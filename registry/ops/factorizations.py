@@ -439,6 +439,11 @@ def lu_function(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any
         Whether to give the infos, too.
     out : sequence of Tensor, optional
         Where to write the results.
+
+    Examples
+    --------
+    >>> [t.shape for t in opweave.lu(opweave.eye(3))]
+    [opweave.Size([3, 3]), opweave.Size([3])]
     """
     found = aten.linalg_lu_factor_ex.default(A, pivot=pivot)
     found = tuple(found) if get_infos else tuple(found[:2])

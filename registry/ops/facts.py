@@ -24,27 +24,57 @@ aten = ops.aten
 
 
 def is_floating_point(input: Tensor) -> bool:
-    """Whether elements are real floating numbers."""
+    """Whether elements are real floating numbers.
+
+    Examples
+    --------
+    >>> opweave.is_floating_point(opweave.tensor([1.0]))
+    True
+    """
     return input._dtype.is_floating_point
 
 
 def is_complex(input: Tensor) -> bool:
-    """Whether elements are complex numbers."""
+    """Whether elements are complex numbers.
+
+    Examples
+    --------
+    >>> opweave.is_complex(opweave.tensor([1j]))
+    True
+    """
     return input._dtype.is_complex
 
 
 def is_signed(input: Tensor) -> bool:
-    """Whether elements may be negative."""
+    """Whether elements may be negative.
+
+    Examples
+    --------
+    >>> opweave.is_signed(opweave.tensor([1], dtype=opweave.uint8))
+    False
+    """
     return input._dtype.is_signed
 
 
 def is_conj(input: Tensor) -> bool:
-    """Whether the elements in memory are the conjugates: never, here."""
+    """Whether the elements in memory are the conjugates: never, here.
+
+    Examples
+    --------
+    >>> opweave.is_conj(opweave.tensor([1j]).conj())
+    False
+    """
     return False
 
 
 def is_neg(input: Tensor) -> bool:
-    """Whether the elements in memory have the other sign: never, here."""
+    """Whether the elements in memory have the other sign: never, here.
+
+    Examples
+    --------
+    >>> opweave.is_neg(opweave.tensor([1.0]))
+    False
+    """
     return False
 
 
@@ -55,6 +85,11 @@ def is_nonzero(input: Tensor) -> bool:
     ------
     ShapeError
         If there is not exactly one.
+
+    Examples
+    --------
+    >>> opweave.is_nonzero(opweave.tensor([2.0]))
+    True
     """
     if input.numel() != 1:
         raise ShapeError("is_nonzero: Boolean value of Tensor with other than one value is ambiguous",
@@ -63,7 +98,13 @@ def is_nonzero(input: Tensor) -> bool:
 
 
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same sizes."""
+    """Whether two tensors have the same sizes.
+
+    Examples
+    --------
+    >>> opweave.is_same_size(opweave.zeros(2, 3), opweave.zeros(3, 2))
+    False
+    """
     return input._sizes == other._sizes
 
 
@@ -74,6 +115,11 @@ def can_cast(from_: DType, to: DType) -> bool:
     ----------
     from_, to : DType
         Complex numbers do not become real, floating ones no integers, and nothing else becomes bool.
+
+    Examples
+    --------
+    >>> opweave.can_cast(opweave.float32, opweave.int64)
+    False
     """
     return _can_cast(from_, to)
 

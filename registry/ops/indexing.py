@@ -471,7 +471,13 @@ gather.backward(
 
 
 def unravel_index(indices: Any, shape: Any) -> tuple[Tensor, ...]:
-    """The index along each dimension of elements that are counted in a tensor of this shape."""
+    """The index along each dimension of elements that are counted in a tensor of this shape.
+
+    Examples
+    --------
+    >>> opweave.unravel_index(opweave.tensor([4, 1]), (2, 3))
+    (tensor([1, 0]), tensor([1, 1]))
+    """
     sizes = [shape] if isinstance(shape, int) else list(shape)
     if indices._dtype.kind not in "iu":
         raise DTypeError("unravel_index: expected whole numbers", got=describe(indices))

@@ -355,36 +355,60 @@ def _listed(tensors: tuple[Any, ...]) -> list[Tensor]:
     return list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
 
 
-def _all_or_one(packet: Any) -> Callable[..., Any]:
+def _all_or_one(packet: Any, document: str) -> Callable[..., Any]:
     def function(*tensors: Any) -> Any:
         if len(tensors) == 1 and isinstance(tensors[0], Tensor):
             return packet.default(tensors[0])
         return tuple(packet.default(t) for t in _listed(tensors))
 
     function.__name__ = packet.opname
+    function.__doc__ = document
     return function
 
 
-def _written_out(packet: Any) -> Callable[..., Tensor]:
+def _written_out(packet: Any, document: str) -> Callable[..., Tensor]:
     def function(*tensors: Any) -> Tensor:
         return packet.default(_listed(tensors))
 
     function.__name__ = packet.opname
+    function.__doc__ = document
     return function
 
 
 def meshgrid_function(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
-    """Views of each vector over the grid of all; `"xy"` swaps the first two dimensions."""
+    """Views of each vector over the grid of all; `"xy"` swaps the first two dimensions.
+
+    Examples
+    --------
+    >>> opweave.meshgrid(opweave.tensor([1, 2]), opweave.tensor([3, 4]))
+    (tensor([[1, 1],
+            [2, 2]]), tensor([[3, 4],
+            [3, 4]]))
+    """
     return tuple(aten.meshgrid.indexing(_listed(tensors), indexing=indexing))
 
 
 def broadcast_function(*tensors: Any) -> tuple[Tensor, ...]:
-    """The tensors as views of their common shape."""
+    """The tensors as views of their common shape.
+
+    Examples
+    --------
+    >>> opweave.broadcast_tensors(opweave.tensor([[1], [2]]), opweave.tensor([3]))
+    (tensor([[1],
+            [2]]), tensor([[3],
+            [3]]))
+    """
     return tuple(aten.broadcast_tensors.default(_listed(tensors)))
 
 
 def broadcast_shapes_function(*shapes: Any) -> tuple[int, ...]:
-    """The shape that tensors of these shapes have together; an int is a shape of one size."""
+    """The shape that tensors of these shapes have together; an int is a shape of one size.
+
+    Examples
+    --------
+    >>> opweave.broadcast_shapes((2, 1), (3,))
+    (2, 3)
+    """
     sizes: tuple[int, ...] = ()
     for shape in shapes:
         sizes = broadcast_shapes("broadcast_shapes", sizes, (shape,) if isinstance(shape, int) else tuple(shape))
@@ -392,9 +416,51 @@ def broadcast_shapes_function(*shapes: Any) -> tuple[int, ...]:
 
 
 #: What takes its tensors written out.
+_ATLEAST = {
+    "atleast_1d": """A tensor with a dimension at least, or a tuple of such for several tensors.
+
+    Examples
+    --------
+    >>> opweave.atleast_1d(opweave.tensor(1.0))
+    tensor([1.])
+    """,
+    "atleast_2d": """A tensor as a row where it has fewer than two dimensions, or a tuple of such for several tensors.
+
+    Examples
+    --------
+    >>> opweave.atleast_2d(opweave.tensor([1.0, 2.0]))
+    tensor([[1., 2.]])
+    """,
+    "atleast_3d": """A tensor with three dimensions at least, or a tuple of such for several tensors.
+
+    Examples
+    --------
+    >>> opweave.atleast_3d(opweave.tensor([1.0, 2.0])).shape
+    opweave.Size([1, 2, 1])
+    """,
+}
+_OF_SEVERAL = {
+    "block_diag": """Matrices, given one by one, along the diagonal of a larger one that is 0 elsewhere.
+
+    Examples
+    --------
+    >>> opweave.block_diag(opweave.tensor([[1, 2]]), opweave.tensor([[3]]))
+    tensor([[1, 2, 0],
+            [0, 0, 3]])
+    """,
+    "cartesian_prod": """All choices of an element from each of the vectors, a row for each.
+
+    Examples
+    --------
+    >>> opweave.cartesian_prod(opweave.tensor([1, 2]), opweave.tensor([3]))
+    tensor([[1, 3],
+            [2, 3]])
+    """,
+}
+
 FUNCTIONS: dict[str, Any] = {
-    **{name: _all_or_one(getattr(aten, name)) for name in ("atleast_1d", "atleast_2d", "atleast_3d")},
-    **{name: _written_out(getattr(aten, name)) for name in ("block_diag", "cartesian_prod")},
+    **{name: _all_or_one(getattr(aten, name), text) for name, text in _ATLEAST.items()},
+    **{name: _written_out(getattr(aten, name), text) for name, text in _OF_SEVERAL.items()},
     "meshgrid": meshgrid_function, "broadcast_tensors": broadcast_function,
     "broadcast_shapes": broadcast_shapes_function,
 }  # fmt: skip

@@ -233,6 +233,11 @@ def einsum_function(*args: Any) -> Tensor:
     ------
     ShapeError
         If subscripts and sizes do not fit.
+
+    Examples
+    --------
+    >>> opweave.einsum("i,i->", opweave.tensor([1.0, 2.0]), opweave.tensor([3.0, 4.0]))
+    tensor(11.)
     """
     if not args:
         raise ArgumentError("einsum: expected subscripts and tensors")
@@ -404,6 +409,11 @@ def tensordot_function(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None =
         How many, or which of each.
     out : Tensor, optional
         Where to write the result.
+
+    Examples
+    --------
+    >>> opweave.tensordot(opweave.tensor([1.0, 2.0]), opweave.tensor([3.0, 4.0]), dims=1)
+    tensor(11.)
     """
     if isinstance(dims, Tensor):
         dims = dims.tolist()

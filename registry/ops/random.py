@@ -46,7 +46,12 @@ class Generator:
         self.seed()
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start over from a seed; the same seed gives the same numbers."""
+        """Start over from a seed; the same seed gives the same numbers.
+
+        Examples
+        --------
+        >>> _ = opweave.manual_seed(0)
+        """
         self._seed = int(seed)
         self._source: Any = self.device.memory.random(self._seed & (2**128 - 1))
         return self

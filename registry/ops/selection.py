@@ -431,6 +431,12 @@ def nonzero_function(input: Tensor, *, out: Tensor | None = None, as_tuple: bool
     -------
     Tensor or tuple of Tensor
         int64; a row for each element, or a tensor for each dimension.
+
+    Examples
+    --------
+    >>> opweave.nonzero(opweave.tensor([0.0, 2.0, 3.0]))
+    tensor([[1],
+            [2]])
     """
     if as_tuple:
         return tuple(aten.nonzero_numpy.default(input))

@@ -383,6 +383,11 @@ def unique(
         Give how often each is there too.
     dim : int, optional
         Compare slices along this dimension.
+
+    Examples
+    --------
+    >>> opweave.unique(opweave.tensor([2, 1, 2]))
+    tensor([1, 2])
     """
     options = sorted, return_inverse, return_counts
     found = aten._unique2.default(input, *options) if dim is None else aten.unique_dim.default(input, dim, *options)
@@ -403,6 +408,11 @@ def consecutive(
         Give how long each run is too.
     dim : int, optional
         Compare slices along this dimension.
+
+    Examples
+    --------
+    >>> opweave.unique_consecutive(opweave.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
     """
     found = aten.unique_consecutive.default(input, return_inverse, return_counts, dim)
     return _asked_for(found, return_inverse, return_counts)

@@ -350,6 +350,7 @@ def cov(self: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aw
     """The covariances of rows, whose columns are observations."""
     if self.ndim > 2 or self._dtype.kind == "b":
         raise ShapeError("cov: expected two dimensions at most, and numbers", got=describe(self))
+    weighing: Any = aweights
     x: Any = self if self.ndim == 2 else aten.reshape.default(self, [1, -1])
     count = x._sizes[1]
     weights: Any = None
@@ -360,15 +361,15 @@ def cov(self: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aw
             raise ShapeError("cov: needs a weight for each observation: fweights are whole, aweights floating",
                              got=describe([self, given]))  # fmt: skip
         weights = given if weights is None else weights * given
-    total = count if weights is None else aten.sum.default(weights)
+    total: Any = count if weights is None else aten.sum.default(weights)
     if weights is None:
         mean = aten.sum.dim_IntList(x, [1], True) / (count or float("nan"))
     else:
         mean = aten.sum.dim_IntList(x * weights, [1], True) / total
     if aweights is not None and fweights is not None and correction:
-        norm = total - correction * aten.sum.default(weights * aweights) / total
+        norm = total - correction * aten.sum.default(weights * weighing) / total
     elif aweights is not None and correction:
-        norm = total - correction * aten.sum.default(weights * aweights) / total
+        norm = total - correction * aten.sum.default(weights * weighing) / total
     else:
         norm = total - correction
     norm = aten.clamp_min.default(norm, 0) if isinstance(norm, Tensor) else max(norm, 0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import math
 import os
 import re
@@ -62,8 +63,8 @@ _NOT_FUNCTIONS = {"copy", "zero", "normal_functional", "uniform", "numpy_T", "ma
                   "replication_pad3d", "exponential", "geometric", "log_normal", "cauchy", "random"}  # fmt: skip
 
 
-def _factory(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A function that makes tensors, which takes `requires_grad` too."""
+def _factory(make: Callable[..., Tensor], is_method: bool = False) -> Callable[..., Tensor]:
+    """A function or a method that makes tensors, which takes `requires_grad` too."""
 
     def function(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Tensor:
         if kwargs.get("layout") is not None:
@@ -73,8 +74,17 @@ def _factory(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
         made = make(*args, **kwargs)
         return made.requires_grad_() if requires_grad else made
 
-    function.__name__ = make.opname if isinstance(make, OpOverloadPacket) else make.__name__
-    function.__doc__ = make.__doc__
+    made_by: Any = make
+    function.__name__ = made_by.opname if isinstance(made_by, OpOverloadPacket) else made_by.__name__
+    packet = made_by if isinstance(made_by, OpOverloadPacket) else getattr(made_by, "op_packet", None)
+    if packet is None:
+        function.__doc__ = made_by.__doc__
+        more = inspect.Parameter("requires_grad", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool")
+        form = inspect.signature(made_by)
+        form = form.replace(parameters=[*form.parameters.values(), more])
+        function.__signature__ = form  # type: ignore[attr-defined]
+    else:  # its signature and its docstring follow from it
+        function.op_packet, function.is_method = packet, is_method  # type: ignore[attr-defined]
     return function
 
 
@@ -132,10 +142,11 @@ def _binary(op: OpOverload, swap: bool = False) -> Callable[[Tensor, Any], Any]:
     return reflected if swap else forward
 
 
-def _unary(op: OpOverload) -> Callable[[Tensor], Any]:
-    def method(self: Tensor) -> Any:
+def _unary(op: OpOverload) -> Callable[[Tensor], Tensor]:
+    def method(self: Tensor) -> Tensor:
         return op(self)
 
+    method.of_op = op  # type: ignore[attr-defined]  # its docstring follows from it
     return method
 
 
@@ -171,16 +182,90 @@ def _operators() -> dict[str, Callable[..., Any]]:
 # ---- methods that are not an op of that name -----------------------------------------------------------------------
 
 
-def _cast(dtype: dtypes.DType) -> Callable[..., Tensor]:
-    return lambda self, memory_format=None: copies.to(self, dtype, memory_format=memory_format)
+def _cast(name: str, dtype: dtypes.DType) -> Callable[..., Tensor]:
+    def cast(self: Tensor, memory_format: Any = None) -> Tensor:
+        return copies.to(self, dtype, memory_format=memory_format)
+
+    cast.__name__ = name
+    cast.__doc__ = f"""The tensor with elements of type {dtype.name}; itself where it has that type already.
+
+    Examples
+    --------
+    >>> opweave.tensor([0, 2]).{name}().dtype
+    {dtype!r}
+    """
+    return cast
+
+
+def _cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor in main memory; itself where it is there already.
+
+    Examples
+    --------
+    >>> opweave.tensor([1.0]).cpu()
+    tensor([1.])
+    """
+    return copies.to(self, "cpu", memory_format=memory_format)
+
+
+def _cuda(self: Tensor, device: Any = "cuda", memory_format: Any = None) -> Tensor:
+    """The tensor on a GPU; itself where it is there already."""
+    return copies.to(self, device, memory_format=memory_format)
+
+
+def _type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The tensor with the element type of another; itself where it has that type already.
+
+    Examples
+    --------
+    >>> opweave.tensor([1, 2]).type_as(opweave.tensor([0.5]))
+    tensor([1., 2.])
+    """
+    return copies.to(self, other._dtype)
+
+
+def _where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """The tensor's elements where a condition holds, another's elsewhere.
+
+    Examples
+    --------
+    >>> opweave.tensor([1.0, 2.0]).where(opweave.tensor([True, False]), 0)
+    tensor([1., 0.])
+    """
+    return ops.aten.where(condition, self, other)
+
+
+def _polygamma(self: Tensor, n: int) -> Tensor:
+    """The n-th derivative of `digamma` at each element.
+
+    Examples
+    --------
+    >>> opweave.tensor([1.0]).polygamma(1)
+    tensor([1.6449])
+    """
+    return ops.aten.polygamma.default(n, self)
 
 
 def _type(self: Tensor, dtype: Any = None) -> Any:
+    """The tensor with another element type; without one, the type's name.
+
+    Examples
+    --------
+    >>> opweave.tensor([1, 2]).type(opweave.float32)
+    tensor([1., 2.])
+    """
     return f"opweave.{self._dtype.name}" if dtype is None else copies.to(self, dtype)
 
 
 def _view(self: Tensor, *args: Any, dtype: Any = None, size: Any = None) -> Tensor:
-    """Other sizes, or another element type, over the same memory."""
+    """Other sizes, or another element type, over the same memory.
+
+    Examples
+    --------
+    >>> opweave.tensor([1, 2, 3, 4]).view(2, 2)
+    tensor([[1, 2],
+            [3, 4]])
+    """
     if size is not None:
         return ops.aten.view.default(self, size)
     if dtype is not None or (len(args) == 1 and isinstance(args[0], dtypes.DType)):
@@ -190,12 +275,24 @@ def _view(self: Tensor, *args: Any, dtype: Any = None, size: Any = None) -> Tens
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether the value is a Tensor."""
+    """Whether the value is a Tensor.
+
+    Examples
+    --------
+    >>> opweave.is_tensor(3)
+    False
+    """
     return isinstance(value, Tensor)
 
 
 def numel(input: Tensor) -> int:
-    """Number of elements."""
+    """Number of elements.
+
+    Examples
+    --------
+    >>> opweave.numel(opweave.zeros(2, 3))
+    6
+    """
     return input.numel()
 
 
@@ -212,6 +309,11 @@ def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None
         Where to put it.
     requires_grad : bool
         Whether autograd records what is done with it.
+
+    Examples
+    --------
+    >>> opweave.zeros(1).new_tensor([1, 2])
+    tensor([1., 2.])
     """
     return creation.tensor(data, dtype=dtype or self._dtype, device=device or self._device)
 
@@ -228,24 +330,31 @@ def _of_families(table: str) -> dict[str, Any]:
 _METHODS: dict[str, Any] = {
     "new_tensor": _factory(new_tensor),
     "to": copies.to,
-    "cpu": lambda self, memory_format=None: copies.to(self, "cpu", memory_format=memory_format),
-    "cuda": lambda self, device="cuda", memory_format=None: copies.to(self, device, memory_format=memory_format),
+    "cpu": _cpu,
+    "cuda": _cuda,
     "type": _type,
-    "type_as": lambda self, other: copies.to(self, other._dtype),
+    "type_as": _type_as,
     "view": _view,
-    "where": lambda self, condition, other: ops.aten.where(condition, self, other),
+    "where": _where,
     **_of_families("METHODS"),
-    "polygamma": lambda self, n: ops.aten.polygamma.default(n, self),
+    "polygamma": _polygamma,
     "__getitem__": subscript.getitem,
     "__setitem__": subscript.setitem,
-    **{name: _cast(getattr(dtypes, target)) for name, target in (
+    **{name: _cast(name, getattr(dtypes, target)) for name, target in (
         ("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"), ("int", "int32"),
         ("long", "int64"), ("cfloat", "complex64"),
         ("cdouble", "complex128"), ("short", "int16"), ("bool", "bool_"), ("char", "int8"), ("byte", "uint8"))},
 }  # fmt: skip
 
 _SELF = re.compile(r"\((Tensor(\(a(!| -> \*)?\))? self|Tensor condition)\b")
-_PROPERTIES = {"T": "numpy_T", "mT": "mT", "H": "matrix_H", "mH": "mH", "real": "real", "imag": "imag"}
+_PROPERTIES = {
+    "T": ("numpy_T", "A view with the dimensions in the opposite order."),
+    "mT": ("mT", "A view of the matrices in the last two dimensions, transposed."),
+    "H": ("matrix_H", "A matrix transposed and conjugated."),
+    "mH": ("mH", "The matrices in the last two dimensions, transposed and conjugated."),
+    "real": ("real", "The real parts of complex numbers, as a view; a real tensor itself."),
+    "imag": ("imag", "The imaginary parts of complex numbers, as a view."),
+}
 
 
 def _own_names() -> set[str]:
@@ -259,6 +368,7 @@ def _refused(name: str, instead: str) -> Callable[..., Any]:
             f"{name}: a tensor keeps its memory and its sizes", got=describe(self), hint=f"make another: {instead}"
         )
 
+    method.__doc__ = f"Refused: views, graphs and what autograd saved rely on a tensor's memory; write `{instead}`."
     return method
 
 
@@ -266,7 +376,7 @@ def _bind(name: str, value: Any) -> None:
     """Make something an attribute of `Tensor`; what computes may be replayed."""
     if isinstance(value, property) and value.fget is not None:
         methods.append(replay.Function(value.fget))
-        value = property(methods[-1])
+        value = property(methods[-1], doc=value.__doc__ or "")  # else it would ask for what is made when asked for
     elif isinstance(value, types.FunctionType) and name != "__setitem__":  # which gives nothing
         methods.append(replay.Function(value))
         value = methods[-1]
@@ -286,8 +396,8 @@ def bind() -> None:
         taken.add(name)
     for name, instead in _REFUSED.items():
         setattr(Tensor, name, _refused(name, instead))
-    for name, opname in _PROPERTIES.items():
-        _bind(name, property(_unary(getattr(ops.aten, opname).default)))
+    for name, (opname, text) in _PROPERTIES.items():
+        _bind(name, property(_unary(getattr(ops.aten, opname).default), doc=text))
         taken.add(name)
     for packet in list(registry.packets.values()):
         name = packet.opname
@@ -295,7 +405,7 @@ def bind() -> None:
             continue
         if _takes_self(packet):
             method = binding.method(packet)
-            _bind(name, _factory(method) if _is_factory(packet) else method)
+            _bind(name, _factory(method, True) if _is_factory(packet) else method)
     for alias, name in _ALIASES.items():
         for suffix in ("", "_"):  # in place, too
             if f"aten::{name}{suffix}" in registry.packets:

@@ -283,6 +283,11 @@ def stft(
         False for the parts in a last dimension of size 2.
     align_to_window : bool, optional
         Without `center`, whether the first window, rather than its `n_fft` points, starts where the signal does.
+
+    Examples
+    --------
+    >>> opweave.stft(opweave.ones(16), 8, window=opweave.ones(8), return_complex=True).shape
+    opweave.Size([5, 9])
     """
     return aten.stft.center(
         input, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex,

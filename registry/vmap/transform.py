@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, ParamSpec, TypeVar
 
 import optree
 
@@ -18,17 +18,20 @@ from opweave.registry.ops.random import default_generator
 from opweave.registry.tensor import Tensor, describe
 from opweave.registry.vmap.levels import active, add_batch_dim, note_alias, note_writes, remove_batch_dim
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 _RANDOMNESS = ("error", "different", "same")
 
 
 def vmap(
-    func: Callable[..., Any],
+    func: Callable[P, R],
     in_dims: Any = 0,
     out_dims: Any = 0,
-    randomness: str = "error",
+    randomness: Literal["error", "different", "same"] = "error",
     *,
     chunk_size: int | None = None,
-) -> Callable[..., Any]:
+) -> Callable[P, R]:
     """A function that runs `func`, written for one example, on a batch of them at once.
 
     Parameters
@@ -57,7 +60,12 @@ def vmap(
     Examples
     --------
     >>> dot = opweave.vmap(opweave.dot)  # (N, D), (N, D) -> (N)
-    >>> per_example = opweave.vmap(opweave.func.grad(loss), in_dims=(None, 0, 0))
+    >>> dot(opweave.ones(2, 3), opweave.ones(2, 3))
+    tensor([3., 3.])
+    >>> per_example = opweave.vmap(opweave.func.grad(lambda w, x: (w * x).sum()), in_dims=(None, 0))
+    >>> per_example(opweave.ones(2), opweave.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[1., 2.],
+            [3., 4.]])
     """
     if not callable(func):
         raise ArgumentError("vmap: expected a function", got=repr(func))
@@ -69,7 +77,7 @@ def vmap(
         raise ArgumentError("vmap: chunk_size must be a positive int or None", got=repr(chunk_size))
 
     @functools.wraps(func)
-    def batched(*args: Any, **kwargs: Any) -> Any:
+    def batched(*args: P.args, **kwargs: P.kwargs) -> Any:
         leaves, spec = _flat(args)
         dims = _in_dims(in_dims, args, leaves, func)
         size = _batch_size(dims, leaves, func)

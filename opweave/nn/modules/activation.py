@@ -24,7 +24,13 @@ class _Inplace(Module):
 
 
 class ReLU(_Inplace):
-    """max(x, 0)."""
+    """max(x, 0).
+
+    Examples
+    --------
+    >>> opweave.nn.ReLU()(opweave.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element."""
@@ -32,7 +38,13 @@ class ReLU(_Inplace):
 
 
 class SiLU(_Inplace):
-    """x sigmoid(x)."""
+    """x sigmoid(x).
+
+    Examples
+    --------
+    >>> opweave.nn.SiLU()(opweave.tensor([-1.0, 2.0]))
+    tensor([-0.2689,  1.7616])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element."""
@@ -40,7 +52,13 @@ class SiLU(_Inplace):
 
 
 class Mish(_Inplace):
-    """x tanh(softplus(x))."""
+    """x tanh(softplus(x)).
+
+    Examples
+    --------
+    >>> opweave.nn.Mish()(opweave.tensor([-1.0, 2.0]))
+    tensor([-0.3034,  1.9440])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element."""
@@ -48,7 +66,13 @@ class Mish(_Inplace):
 
 
 class Hardswish(_Inplace):
-    """x hardsigmoid(x)."""
+    """x hardsigmoid(x).
+
+    Examples
+    --------
+    >>> opweave.nn.Hardswish()(opweave.tensor([-1.0, 2.0]))
+    tensor([-0.3333,  1.6667])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element."""
@@ -60,7 +84,13 @@ class Hardswish(_Inplace):
 
 
 class Hardsigmoid(_Inplace):
-    """relu6(x + 3) / 6."""
+    """relu6(x + 3) / 6.
+
+    Examples
+    --------
+    >>> opweave.nn.Hardsigmoid()(opweave.tensor([-1.0, 2.0]))
+    tensor([0.3333, 0.8333])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element."""
@@ -72,7 +102,13 @@ class Hardsigmoid(_Inplace):
 
 
 class SELU(_Inplace):
-    """Scaled elu (Klambauer et al. 2017)."""
+    """Scaled elu (Klambauer et al. 2017).
+
+    Examples
+    --------
+    >>> opweave.nn.SELU()(opweave.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element."""
@@ -80,7 +116,13 @@ class SELU(_Inplace):
 
 
 class Hardtanh(Module):
-    """x limited to [min_val, max_val]."""
+    """x limited to [min_val, max_val].
+
+    Examples
+    --------
+    >>> opweave.nn.Hardtanh()(opweave.tensor([-1.0, 2.0]))
+    tensor([-1.,  1.])
+    """
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -100,7 +142,13 @@ class Hardtanh(Module):
 
 
 class ReLU6(Hardtanh):
-    """x limited to [0, 6]."""
+    """x limited to [0, 6].
+
+    Examples
+    --------
+    >>> opweave.nn.ReLU6()(opweave.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
@@ -111,7 +159,13 @@ class ReLU6(Hardtanh):
 
 
 class ELU(Module):
-    """x where positive, else alpha (exp(x) - 1)."""
+    """x where positive, else alpha (exp(x) - 1).
+
+    Examples
+    --------
+    >>> opweave.nn.ELU()(opweave.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -128,7 +182,13 @@ class ELU(Module):
 
 
 class CELU(ELU):
-    """max(0, x) + min(0, alpha (exp(x / alpha) - 1))."""
+    """max(0, x) + min(0, alpha (exp(x / alpha) - 1)).
+
+    Examples
+    --------
+    >>> opweave.nn.CELU()(opweave.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element."""
@@ -136,7 +196,13 @@ class CELU(ELU):
 
 
 class LeakyReLU(Module):
-    """x where positive, else negative_slope x."""
+    """x where positive, else negative_slope x.
+
+    Examples
+    --------
+    >>> opweave.nn.LeakyReLU()(opweave.tensor([-1.0, 2.0]))
+    tensor([-0.0100,  2.0000])
+    """
 
     def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
         super().__init__()
@@ -153,7 +219,13 @@ class LeakyReLU(Module):
 
 
 class RReLU(Module):
-    """leaky_relu with a slope that is drawn in training."""
+    """leaky_relu with a slope that is drawn in training.
+
+    Examples
+    --------
+    >>> opweave.nn.RReLU()(opweave.tensor([1.0, 2.0]))
+    tensor([1., 2.])
+    """
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__()
@@ -171,7 +243,13 @@ class RReLU(Module):
 
 
 class Threshold(Module):
-    """x where it exceeds the threshold, else the value."""
+    """x where it exceeds the threshold, else the value.
+
+    Examples
+    --------
+    >>> opweave.nn.Threshold(0.5, 9.0)(opweave.tensor([-1.0, 2.0]))
+    tensor([9., 2.])
+    """
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
@@ -189,7 +267,13 @@ class Threshold(Module):
 
 
 class GELU(Module):
-    """x Φ(x) (Hendrycks & Gimpel 2016)."""
+    """x Φ(x) (Hendrycks & Gimpel 2016).
+
+    Examples
+    --------
+    >>> opweave.nn.GELU()(opweave.tensor([-1.0, 2.0]))
+    tensor([-0.1587,  1.9545])
+    """
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -205,7 +289,13 @@ class GELU(Module):
 
 
 class Sigmoid(Module):
-    """1 / (1 + exp(-x))."""
+    """1 / (1 + exp(-x)).
+
+    Examples
+    --------
+    >>> opweave.nn.Sigmoid()(opweave.tensor([-1.0, 2.0]))
+    tensor([0.2689, 0.8808])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element."""
@@ -213,7 +303,13 @@ class Sigmoid(Module):
 
 
 class Tanh(Module):
-    """Hyperbolic tangent."""
+    """Hyperbolic tangent.
+
+    Examples
+    --------
+    >>> opweave.nn.Tanh()(opweave.tensor([-1.0, 2.0]))
+    tensor([-0.7616,  0.9640])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element."""
@@ -221,7 +317,13 @@ class Tanh(Module):
 
 
 class LogSigmoid(Module):
-    """log(sigmoid(x))."""
+    """log(sigmoid(x)).
+
+    Examples
+    --------
+    >>> opweave.nn.LogSigmoid()(opweave.tensor([-1.0, 2.0]))
+    tensor([-1.3133, -0.1269])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element."""
@@ -229,7 +331,13 @@ class LogSigmoid(Module):
 
 
 class Softsign(Module):
-    """x / (1 + |x|)."""
+    """x / (1 + |x|).
+
+    Examples
+    --------
+    >>> opweave.nn.Softsign()(opweave.tensor([-1.0, 2.0]))
+    tensor([-0.5000,  0.6667])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element."""
@@ -237,7 +345,13 @@ class Softsign(Module):
 
 
 class Tanhshrink(Module):
-    """x - tanh(x)."""
+    """x - tanh(x).
+
+    Examples
+    --------
+    >>> opweave.nn.Tanhshrink()(opweave.tensor([-1.0, 2.0]))
+    tensor([-0.2384,  1.0360])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element."""
@@ -245,7 +359,13 @@ class Tanhshrink(Module):
 
 
 class Softplus(Module):
-    """log(1 + exp(beta x)) / beta; x where beta x exceeds the threshold."""
+    """log(1 + exp(beta x)) / beta; x where beta x exceeds the threshold.
+
+    Examples
+    --------
+    >>> opweave.nn.Softplus()(opweave.tensor([-1.0, 2.0]))
+    tensor([0.3133, 2.1269])
+    """
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
@@ -272,7 +392,13 @@ class _Shrink(Module):
 
 
 class Hardshrink(_Shrink):
-    """0 from -lambd to lambd, x elsewhere."""
+    """0 from -lambd to lambd, x elsewhere.
+
+    Examples
+    --------
+    >>> opweave.nn.Hardshrink()(opweave.tensor([-1.0, 2.0]))
+    tensor([-1.,  2.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element."""
@@ -280,7 +406,13 @@ class Hardshrink(_Shrink):
 
 
 class Softshrink(_Shrink):
-    """x nearer to 0 by lambd, and 0 where that goes past it."""
+    """x nearer to 0 by lambd, and 0 where that goes past it.
+
+    Examples
+    --------
+    >>> opweave.nn.Softshrink()(opweave.tensor([-1.0, 2.0]))
+    tensor([-0.5000,  1.5000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element."""
@@ -288,7 +420,13 @@ class Softshrink(_Shrink):
 
 
 class GLU(Module):
-    """The first half of a dimension times the sigmoid of the second (Dauphin et al. 2016)."""
+    """The first half of a dimension times the sigmoid of the second (Dauphin et al. 2016).
+
+    Examples
+    --------
+    >>> opweave.nn.GLU()(opweave.tensor([1.0, 2.0, 0.0, 0.0]))
+    tensor([0.5000, 1.0000])
+    """
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
@@ -304,7 +442,13 @@ class GLU(Module):
 
 
 class PReLU(Module):
-    """x where positive, else weight x, with one weight for all or one for each channel (He et al. 2015)."""
+    """x where positive, else weight x, with one weight for all or one for each channel (He et al. 2015).
+
+    Examples
+    --------
+    >>> opweave.nn.PReLU()(opweave.tensor([-1.0, 2.0])).detach()
+    tensor([-0.2500,  2.0000])
+    """
 
     weight: Parameter
 
@@ -345,7 +489,13 @@ class _AlongDim(Module):
 
 
 class Softmax(_AlongDim):
-    """exp(x) normalised to sum 1 along a dimension."""
+    """exp(x) normalised to sum 1 along a dimension.
+
+    Examples
+    --------
+    >>> opweave.nn.Softmax(0)(opweave.tensor([1.0, 2.0]))
+    tensor([0.2689, 0.7311])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Of the input's sizes."""
@@ -353,7 +503,13 @@ class Softmax(_AlongDim):
 
 
 class Softmin(_AlongDim):
-    """softmax(-x)."""
+    """softmax(-x).
+
+    Examples
+    --------
+    >>> opweave.nn.Softmin(0)(opweave.tensor([1.0, 2.0]))
+    tensor([0.7311, 0.2689])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Of the input's sizes."""
@@ -361,7 +517,13 @@ class Softmin(_AlongDim):
 
 
 class LogSoftmax(_AlongDim):
-    """log(softmax(x))."""
+    """log(softmax(x)).
+
+    Examples
+    --------
+    >>> opweave.nn.LogSoftmax(0)(opweave.tensor([1.0, 2.0]))
+    tensor([-1.3133, -0.3133])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Of the input's sizes."""
@@ -369,7 +531,15 @@ class LogSoftmax(_AlongDim):
 
 
 class Softmax2d(Module):
-    """softmax over the channels of (N, C, H, W) or (C, H, W)."""
+    """softmax over the channels of (N, C, H, W) or (C, H, W).
+
+    Examples
+    --------
+    >>> opweave.nn.Softmax2d()(opweave.zeros(2, 1, 1))
+    tensor([[[0.5000]],
+    <BLANKLINE>
+            [[0.5000]]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Of the input's sizes."""

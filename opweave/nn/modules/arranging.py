@@ -14,7 +14,13 @@ aten = ops.aten
 
 
 class Flatten(Module):
-    """Several dimensions as one."""
+    """Several dimensions as one.
+
+    Examples
+    --------
+    >>> opweave.nn.Flatten()(opweave.ones(2, 3, 4)).shape
+    opweave.Size([2, 12])
+    """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -31,7 +37,13 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """One dimension as several."""
+    """One dimension as several.
+
+    Examples
+    --------
+    >>> opweave.nn.Unflatten(1, (2, 3))(opweave.ones(1, 6)).shape
+    opweave.Size([1, 2, 3])
+    """
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
         super().__init__()
@@ -52,7 +64,13 @@ class Unflatten(Module):
 
 
 class Upsample(Module):
-    """A line, image or volume at another size; see `functional.interpolate`."""
+    """A line, image or volume at another size; see `functional.interpolate`.
+
+    Examples
+    --------
+    >>> opweave.nn.Upsample(scale_factor=2)(opweave.tensor([[[1.0, 2.0]]]))
+    tensor([[[1., 1., 2., 2.]]])
+    """
 
     def __init__(
         self,
@@ -87,21 +105,39 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """An image at another size, by the nearest element."""
+    """An image at another size, by the nearest element.
+
+    Examples
+    --------
+    >>> opweave.nn.UpsamplingNearest2d(scale_factor=2)(opweave.ones(1, 1, 2, 2)).shape
+    opweave.Size([1, 1, 4, 4])
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """An image at another size, by neighbours, with corners that are centres of pixels."""
+    """An image at another size, by neighbours, with corners that are centres of pixels.
+
+    Examples
+    --------
+    >>> opweave.nn.UpsamplingBilinear2d(scale_factor=2)(opweave.ones(1, 1, 2, 2)).shape
+    opweave.Size([1, 1, 4, 4])
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
 
 
 class PixelShuffle(Module):
-    """Channels as finer pixels (Shi et al. 2016)."""
+    """Channels as finer pixels (Shi et al. 2016).
+
+    Examples
+    --------
+    >>> opweave.nn.PixelShuffle(2)(opweave.ones(1, 4, 1, 1)).shape
+    opweave.Size([1, 1, 2, 2])
+    """
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -117,7 +153,13 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """Pixels as channels of coarser ones."""
+    """Pixels as channels of coarser ones.
+
+    Examples
+    --------
+    >>> opweave.nn.PixelUnshuffle(2)(opweave.ones(1, 1, 2, 2)).shape
+    opweave.Size([1, 4, 1, 1])
+    """
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
@@ -133,7 +175,13 @@ class PixelUnshuffle(Module):
 
 
 class ChannelShuffle(Module):
-    """The channels of groups, dealt out in turn (Zhang et al. 2018)."""
+    """The channels of groups, dealt out in turn (Zhang et al. 2018).
+
+    Examples
+    --------
+    >>> opweave.nn.ChannelShuffle(2)(opweave.arange(4.0).view(1, 4, 1)).flatten()
+    tensor([0., 2., 1., 3.])
+    """
 
     def __init__(self, groups: int) -> None:
         super().__init__()
@@ -149,7 +197,13 @@ class ChannelShuffle(Module):
 
 
 class Unfold(Module):
-    """The windows of an image as columns."""
+    """The windows of an image as columns.
+
+    Examples
+    --------
+    >>> opweave.nn.Unfold(2)(opweave.ones(1, 1, 2, 2)).shape
+    opweave.Size([1, 4, 1])
+    """
 
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
         super().__init__()
@@ -168,7 +222,14 @@ class Unfold(Module):
 
 
 class Fold(Module):
-    """The image that has these windows; where they overlap, their sum."""
+    """The image that has these windows; where they overlap, their sum.
+
+    Examples
+    --------
+    >>> opweave.nn.Fold(2, 2)(opweave.ones(1, 4, 1))
+    tensor([[[[1., 1.],
+              [1., 1.]]]])
+    """
 
     def __init__(
         self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
@@ -193,7 +254,13 @@ class Fold(Module):
 
 
 class PairwiseDistance(Module):
-    """The p-norm of x1 - x2 + eps over the last dimension."""
+    """The p-norm of x1 - x2 + eps over the last dimension.
+
+    Examples
+    --------
+    >>> opweave.nn.PairwiseDistance()(opweave.tensor([[0.0, 0.0]]), opweave.tensor([[3.0, 4.0]]))
+    tensor([5.0000])
+    """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()
@@ -207,7 +274,13 @@ class PairwiseDistance(Module):
 
 
 class CosineSimilarity(Module):
-    """x1 · x2 / (|x1| |x2|) over a dimension."""
+    """x1 · x2 / (|x1| |x2|) over a dimension.
+
+    Examples
+    --------
+    >>> opweave.nn.CosineSimilarity()(opweave.tensor([[1.0, 0.0]]), opweave.tensor([[1.0, 1.0]]))
+    tensor([0.7071])
+    """
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()

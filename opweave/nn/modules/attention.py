@@ -44,6 +44,13 @@ class MultiheadAttention(Module):
         Widths of keys and values; `embed_dim` by default.
     batch_first : bool
         (batch, length, width) rather than (length, batch, width).
+
+    Examples
+    --------
+    >>> x = opweave.ones(3, 1, 4)
+    >>> result, weights = opweave.nn.MultiheadAttention(4, 2)(x, x, x)
+    >>> result.shape
+    opweave.Size([3, 1, 4])
     """
 
     in_proj_weight: Parameter | None

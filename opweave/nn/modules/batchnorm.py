@@ -123,7 +123,13 @@ def _refuse(module: Module, input: Tensor, allowed: tuple[int, ...]) -> None:
 
 
 class BatchNorm1d(_BatchNorm):
-    """Normalize each channel of (N, C) or (N, C, L): see `BatchNorm2d`."""
+    """Normalize each channel of (N, C) or (N, C, L): see `BatchNorm2d`.
+
+    Examples
+    --------
+    >>> opweave.nn.BatchNorm1d(2)(opweave.ones(3, 2)).shape
+    opweave.Size([3, 2])
+    """
 
     def _check_input_dim(self, input: Tensor) -> None:
         _refuse(self, input, (2, 3))
@@ -146,6 +152,11 @@ class BatchNorm2d(_BatchNorm):
         Whether statistics are kept for evaluation.
     bias : bool
         Whether there is a bias, where there is a weight.
+
+    Examples
+    --------
+    >>> opweave.nn.BatchNorm2d(2)(opweave.ones(3, 2, 4, 4)).shape
+    opweave.Size([3, 2, 4, 4])
     """
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -153,7 +164,13 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Normalize each channel of (N, C, D, H, W): see `BatchNorm2d`."""
+    """Normalize each channel of (N, C, D, H, W): see `BatchNorm2d`.
+
+    Examples
+    --------
+    >>> opweave.nn.BatchNorm3d(2)(opweave.ones(3, 2, 4, 4, 4)).shape
+    opweave.Size([3, 2, 4, 4, 4])
+    """
 
     def _check_input_dim(self, input: Tensor) -> None:
         _refuse(self, input, (5,))
@@ -191,18 +208,36 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalize each channel of each example of (N, C, L): see `InstanceNorm2d`."""
+    """Normalize each channel of each example of (N, C, L): see `InstanceNorm2d`.
+
+    Examples
+    --------
+    >>> opweave.nn.InstanceNorm1d(2)(opweave.ones(3, 2, 4)).shape
+    opweave.Size([3, 2, 4])
+    """
 
     _dims = 1
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Normalize each channel of each image of (N, C, H, W) (Ulyanov et al. 2016); parameters as of `BatchNorm2d`."""
+    """Normalize each channel of each image of (N, C, H, W) (Ulyanov et al. 2016); parameters as of `BatchNorm2d`.
+
+    Examples
+    --------
+    >>> opweave.nn.InstanceNorm2d(2)(opweave.ones(3, 2, 4, 4)).shape
+    opweave.Size([3, 2, 4, 4])
+    """
 
     _dims = 2
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalize each channel of each example of (N, C, D, H, W): see `InstanceNorm2d`."""
+    """Normalize each channel of each example of (N, C, D, H, W): see `InstanceNorm2d`.
+
+    Examples
+    --------
+    >>> opweave.nn.InstanceNorm3d(2)(opweave.ones(3, 2, 4, 4, 4)).shape
+    opweave.Size([3, 2, 4, 4, 4])
+    """
 
     _dims = 3

@@ -29,6 +29,11 @@ class Sequential(Module):
     ----------
     *args : Module, or one OrderedDict of them by name
         Named "0", "1", ... where they have no names.
+
+    Examples
+    --------
+    >>> opweave.nn.Sequential(opweave.nn.Linear(2, 3), opweave.nn.ReLU())(opweave.ones(1, 2)).shape
+    opweave.Size([1, 3])
     """
 
     _modules: dict[str, Module]  # type: ignore[assignment]  # none of them is None
@@ -122,6 +127,11 @@ class ModuleList(Module):
     ----------
     modules : iterable of Module, optional
         What is in it.
+
+    Examples
+    --------
+    >>> len(opweave.nn.ModuleList([opweave.nn.ReLU(), opweave.nn.Tanh()]))
+    2
     """
 
     _modules: dict[str, Module]  # type: ignore[assignment]  # none of them is None
@@ -204,6 +214,11 @@ class ModuleDict(Module):
     ----------
     modules : mapping, or iterable of (str, Module), optional
         What is in it.
+
+    Examples
+    --------
+    >>> list(opweave.nn.ModuleDict({'first': opweave.nn.ReLU()}))
+    ['first']
     """
 
     _modules: dict[str, Module]  # type: ignore[assignment]  # none of them is None
@@ -272,6 +287,11 @@ class ParameterList(Module):
     ----------
     values : iterable, optional
         Tensors, which become parameters, or anything else.
+
+    Examples
+    --------
+    >>> len(opweave.nn.ParameterList([opweave.nn.Parameter(opweave.ones(2))]))
+    1
     """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
@@ -338,6 +358,11 @@ class ParameterDict(Module):
     ----------
     parameters : mapping, or iterable of (str, Tensor), optional
         Tensors become parameters.
+
+    Examples
+    --------
+    >>> list(opweave.nn.ParameterDict({'scale': opweave.nn.Parameter(opweave.ones(2))}))
+    ['scale']
     """
 
     def __init__(self, parameters: Any = None) -> None:

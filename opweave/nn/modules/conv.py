@@ -143,7 +143,13 @@ class _Forwards(_ConvNd):
 
 
 class Conv1d(_Forwards):
-    """Convolution of (N, C, L): see `Conv2d`."""
+    """Convolution of (N, C, L): see `Conv2d`.
+
+    Examples
+    --------
+    >>> opweave.nn.Conv1d(2, 3, 3)(opweave.ones(1, 2, 4)).shape
+    opweave.Size([1, 3, 2])
+    """
 
     _dims = 1
 
@@ -163,13 +169,24 @@ class Conv2d(_Forwards):
         Whether something is added to each channel.
     padding_mode : str
         `"zeros"`, `"reflect"`, `"replicate"` or `"circular"`.
+
+    Examples
+    --------
+    >>> opweave.nn.Conv2d(2, 3, 3)(opweave.ones(1, 2, 4, 4)).shape
+    opweave.Size([1, 3, 2, 2])
     """
 
     _dims = 2
 
 
 class Conv3d(_Forwards):
-    """Convolution of (N, C, D, H, W): see `Conv2d`."""
+    """Convolution of (N, C, D, H, W): see `Conv2d`.
+
+    Examples
+    --------
+    >>> opweave.nn.Conv3d(2, 3, 3)(opweave.ones(1, 2, 4, 4, 4)).shape
+    opweave.Size([1, 3, 2, 2, 2])
+    """
 
     _dims = 3
 
@@ -238,7 +255,13 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """The gradient of a convolution of (N, C, L) as a layer: see `ConvTranspose2d`."""
+    """The gradient of a convolution of (N, C, L) as a layer: see `ConvTranspose2d`.
+
+    Examples
+    --------
+    >>> opweave.nn.ConvTranspose1d(2, 3, 3)(opweave.ones(1, 2, 4)).shape
+    opweave.Size([1, 3, 6])
+    """
 
     _dims = 1
 
@@ -256,12 +279,23 @@ class ConvTranspose2d(_ConvTransposeNd):
         Parts of the channels that do not see each other.
     bias : bool
         Whether something is added to each channel.
+
+    Examples
+    --------
+    >>> opweave.nn.ConvTranspose2d(2, 3, 3)(opweave.ones(1, 2, 4, 4)).shape
+    opweave.Size([1, 3, 6, 6])
     """
 
     _dims = 2
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """The gradient of a convolution of (N, C, D, H, W) as a layer: see `ConvTranspose2d`."""
+    """The gradient of a convolution of (N, C, D, H, W) as a layer: see `ConvTranspose2d`.
+
+    Examples
+    --------
+    >>> opweave.nn.ConvTranspose3d(2, 3, 3)(opweave.ones(1, 2, 4, 4, 4)).shape
+    opweave.Size([1, 3, 6, 6, 6])
+    """
 
     _dims = 3

@@ -21,7 +21,13 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """Zero elements with probability p in training and scale the others by 1 / (1 - p) (Srivastava et al. 2014)."""
+    """Zero elements with probability p in training and scale the others by 1 / (1 - p) (Srivastava et al. 2014).
+
+    Examples
+    --------
+    >>> opweave.nn.Dropout().eval()(opweave.ones(2))
+    tensor([1., 1.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, or with elements dropped."""
@@ -29,7 +35,13 @@ class Dropout(_DropoutNd):
 
 
 class Dropout1d(_DropoutNd):
-    """Zero whole channels of (N, C, L) with probability p in training."""
+    """Zero whole channels of (N, C, L) with probability p in training.
+
+    Examples
+    --------
+    >>> opweave.nn.Dropout1d().eval()(opweave.ones(1, 2))
+    tensor([[1., 1.]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, or with channels dropped."""
@@ -37,7 +49,13 @@ class Dropout1d(_DropoutNd):
 
 
 class Dropout2d(_DropoutNd):
-    """Zero whole channels of (N, C, H, W) with probability p in training."""
+    """Zero whole channels of (N, C, H, W) with probability p in training.
+
+    Examples
+    --------
+    >>> opweave.nn.Dropout2d().eval()(opweave.ones(1, 1, 1, 2))
+    tensor([[[[1., 1.]]]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, or with channels dropped."""
@@ -45,7 +63,13 @@ class Dropout2d(_DropoutNd):
 
 
 class Dropout3d(_DropoutNd):
-    """Zero whole channels of (N, C, D, H, W) with probability p in training."""
+    """Zero whole channels of (N, C, D, H, W) with probability p in training.
+
+    Examples
+    --------
+    >>> opweave.nn.Dropout3d().eval()(opweave.ones(1, 1, 1, 1, 2))
+    tensor([[[[[1., 1.]]]]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, or with channels dropped."""
@@ -53,7 +77,13 @@ class Dropout3d(_DropoutNd):
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout that keeps mean 0 and variance 1, for `SELU` (Klambauer et al. 2017)."""
+    """Dropout that keeps mean 0 and variance 1, for `SELU` (Klambauer et al. 2017).
+
+    Examples
+    --------
+    >>> opweave.nn.AlphaDropout().eval()(opweave.ones(2))
+    tensor([1., 1.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, or with elements dropped."""
@@ -61,7 +91,13 @@ class AlphaDropout(_DropoutNd):
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """`AlphaDropout` of whole channels."""
+    """`AlphaDropout` of whole channels.
+
+    Examples
+    --------
+    >>> opweave.nn.FeatureAlphaDropout().eval()(opweave.ones(1, 2))
+    tensor([[1., 1.]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, or with channels dropped."""

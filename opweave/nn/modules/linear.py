@@ -20,7 +20,13 @@ def empty(*sizes: int, device: Any = None, dtype: Any = None) -> Parameter:
 
 
 class Identity(Module):
-    """What it is given; takes and ignores any arguments."""
+    """What it is given; takes and ignores any arguments.
+
+    Examples
+    --------
+    >>> opweave.nn.Identity()(opweave.tensor([1.0]))
+    tensor([1.])
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -46,6 +52,11 @@ class Linear(Module):
         (out_features, in_features), uniform within ±1 / sqrt(in_features) at first.
     bias : Parameter or None
         (out_features,), likewise.
+
+    Examples
+    --------
+    >>> opweave.nn.Linear(2, 3)(opweave.ones(1, 2)).shape
+    opweave.Size([1, 3])
     """
 
     weight: Parameter
@@ -90,6 +101,11 @@ class Bilinear(Module):
         Sizes of the last dimensions.
     bias : bool
         Whether something is added.
+
+    Examples
+    --------
+    >>> opweave.nn.Bilinear(2, 3, 4)(opweave.ones(1, 2), opweave.ones(1, 3)).shape
+    opweave.Size([1, 4])
     """
 
     weight: Parameter

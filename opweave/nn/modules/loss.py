@@ -41,7 +41,13 @@ class _WeightedLoss(_Loss):
 
 
 class L1Loss(_Loss):
-    """|x - y|."""
+    """|x - y|.
+
+    Examples
+    --------
+    >>> opweave.nn.L1Loss()(opweave.tensor([0.2, 0.9]), opweave.tensor([0.0, 1.0]))
+    tensor(0.1500)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss."""
@@ -49,7 +55,13 @@ class L1Loss(_Loss):
 
 
 class MSELoss(_Loss):
-    """(x - y)²."""
+    """(x - y)².
+
+    Examples
+    --------
+    >>> opweave.nn.MSELoss()(opweave.tensor([0.2, 0.9]), opweave.tensor([0.0, 1.0]))
+    tensor(0.0250)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss."""
@@ -57,7 +69,13 @@ class MSELoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """Squares near 0, absolute values beyond beta (Girshick 2015)."""
+    """Squares near 0, absolute values beyond beta (Girshick 2015).
+
+    Examples
+    --------
+    >>> opweave.nn.SmoothL1Loss()(opweave.tensor([0.2, 0.9]), opweave.tensor([0.0, 1.0]))
+    tensor(0.0125)
+    """
 
     def __init__(
         self,
@@ -75,7 +93,13 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Squares near 0, absolute values beyond delta (Huber 1964)."""
+    """Squares near 0, absolute values beyond delta (Huber 1964).
+
+    Examples
+    --------
+    >>> opweave.nn.HuberLoss()(opweave.tensor([0.2, 0.9]), opweave.tensor([0.0, 1.0]))
+    tensor(0.0125)
+    """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
@@ -99,6 +123,11 @@ class CrossEntropyLoss(_WeightedLoss):
         `"mean"`, `"sum"` or `"none"`.
     label_smoothing : float
         How much of a target is spread over all classes.
+
+    Examples
+    --------
+    >>> opweave.nn.CrossEntropyLoss()(opweave.tensor([[2.0, 0.0]]), opweave.tensor([0]))
+    tensor(0.1269)
     """
 
     def __init__(
@@ -123,7 +152,13 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class NLLLoss(_WeightedLoss):
-    """Minus the log-probability of the class."""
+    """Minus the log-probability of the class.
+
+    Examples
+    --------
+    >>> opweave.nn.NLLLoss()(opweave.tensor([[-1.0, -0.5]]), opweave.tensor([1]))
+    tensor(0.5000)
+    """
 
     def __init__(
         self,
@@ -142,7 +177,13 @@ class NLLLoss(_WeightedLoss):
 
 
 class BCELoss(_WeightedLoss):
-    """Cross entropy of probabilities of two classes."""
+    """Cross entropy of probabilities of two classes.
+
+    Examples
+    --------
+    >>> opweave.nn.BCELoss()(opweave.tensor([0.2, 0.9]), opweave.tensor([0.0, 1.0]))
+    tensor(0.1643)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss."""
@@ -150,7 +191,13 @@ class BCELoss(_WeightedLoss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """`BCELoss` of the sigmoid, computed without overflow."""
+    """`BCELoss` of the sigmoid, computed without overflow.
+
+    Examples
+    --------
+    >>> opweave.nn.BCEWithLogitsLoss()(opweave.tensor([0.2, 0.9]), opweave.tensor([0.0, 1.0]))
+    tensor(0.5696)
+    """
 
     weight: Tensor | None
     pos_weight: Tensor | None
@@ -175,7 +222,13 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """y (log y - x), for x that is a logarithm."""
+    """y (log y - x), for x that is a logarithm.
+
+    Examples
+    --------
+    >>> opweave.nn.KLDivLoss(reduction='sum')(opweave.tensor([0.5, 0.5]).log(), opweave.tensor([0.25, 0.75]))
+    tensor(0.1308)
+    """
 
     def __init__(
         self,
@@ -193,7 +246,13 @@ class KLDivLoss(_Loss):
 
 
 class PoissonNLLLoss(_Loss):
-    """Minus the log-likelihood of counts with a Poisson distribution."""
+    """Minus the log-likelihood of counts with a Poisson distribution.
+
+    Examples
+    --------
+    >>> opweave.nn.PoissonNLLLoss()(opweave.tensor([0.2, 0.9]), opweave.tensor([0.0, 1.0]))
+    tensor(1.3905)
+    """
 
     def __init__(
         self,
@@ -217,7 +276,13 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """Minus the log-likelihood of numbers with a normal distribution."""
+    """Minus the log-likelihood of numbers with a normal distribution.
+
+    Examples
+    --------
+    >>> opweave.nn.GaussianNLLLoss()(opweave.tensor([1.0]), opweave.tensor([2.0]), opweave.tensor([1.0]))
+    tensor(0.5000)
+    """
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction=reduction)
@@ -230,7 +295,13 @@ class GaussianNLLLoss(_Loss):
 
 
 class HingeEmbeddingLoss(_Loss):
-    """x for the class 1, max(0, margin - x) for -1."""
+    """x for the class 1, max(0, margin - x) for -1.
+
+    Examples
+    --------
+    >>> opweave.nn.HingeEmbeddingLoss()(opweave.tensor([0.5, 0.5]), opweave.tensor([1.0, -1.0]))
+    tensor(0.5000)
+    """
 
     def __init__(
         self,
@@ -248,7 +319,13 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class SoftMarginLoss(_Loss):
-    """log(1 + exp(-y x))."""
+    """log(1 + exp(-y x)).
+
+    Examples
+    --------
+    >>> opweave.nn.SoftMarginLoss()(opweave.tensor([1.0]), opweave.tensor([1.0]))
+    tensor(0.3133)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss."""
@@ -256,7 +333,13 @@ class SoftMarginLoss(_Loss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """A hinge between each class that is there and each that is not."""
+    """A hinge between each class that is there and each that is not.
+
+    Examples
+    --------
+    >>> opweave.nn.MultiLabelMarginLoss()(opweave.tensor([[0.1, 0.9]]), opweave.tensor([[1, -1]]))
+    tensor(0.1000)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss."""
@@ -264,7 +347,13 @@ class MultiLabelMarginLoss(_Loss):
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """Cross entropy of each class by itself."""
+    """Cross entropy of each class by itself.
+
+    Examples
+    --------
+    >>> opweave.nn.MultiLabelSoftMarginLoss()(opweave.tensor([[0.1, 0.9]]), opweave.tensor([[0.0, 1.0]]))
+    tensor(0.5428)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss."""
@@ -272,7 +361,13 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """A hinge between the class and each other."""
+    """A hinge between the class and each other.
+
+    Examples
+    --------
+    >>> opweave.nn.MultiMarginLoss()(opweave.tensor([[0.1, 0.9]]), opweave.tensor([1]))
+    tensor(0.1000)
+    """
 
     def __init__(
         self,
@@ -297,7 +392,13 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class CosineEmbeddingLoss(_Loss):
-    """1 - cos for pairs that belong together, max(0, cos - margin) for others."""
+    """1 - cos for pairs that belong together, max(0, cos - margin) for others.
+
+    Examples
+    --------
+    >>> opweave.nn.CosineEmbeddingLoss()(opweave.eye(2), opweave.ones(2, 2), opweave.tensor([1.0, -1.0]))
+    tensor(0.5000)
+    """
 
     def __init__(
         self,
@@ -315,7 +416,13 @@ class CosineEmbeddingLoss(_Loss):
 
 
 class MarginRankingLoss(_Loss):
-    """max(0, -y (x1 - x2) + margin)."""
+    """max(0, -y (x1 - x2) + margin).
+
+    Examples
+    --------
+    >>> opweave.nn.MarginRankingLoss()(opweave.tensor([1.0]), opweave.tensor([2.0]), opweave.tensor([1.0]))
+    tensor(1.)
+    """
 
     def __init__(
         self,
@@ -333,7 +440,13 @@ class MarginRankingLoss(_Loss):
 
 
 class TripletMarginLoss(_Loss):
-    """How much nearer the one that belongs is than the one that does not, up to a margin."""
+    """How much nearer the one that belongs is than the one that does not, up to a margin.
+
+    Examples
+    --------
+    >>> opweave.nn.TripletMarginLoss()(opweave.tensor([[0.0]]), opweave.tensor([[1.0]]), opweave.tensor([[3.0]]))
+    tensor(0.)
+    """
 
     def __init__(
         self,
@@ -362,7 +475,14 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """`TripletMarginLoss` for any distance."""
+    """`TripletMarginLoss` for any distance.
+
+    Examples
+    --------
+    >>> anchor, near, far = opweave.tensor([[0.0]]), opweave.tensor([[1.0]]), opweave.tensor([[1.5]])
+    >>> opweave.nn.TripletMarginWithDistanceLoss()(anchor, near, far)
+    tensor(0.5000)
+    """
 
     def __init__(
         self,
@@ -388,7 +508,14 @@ class TripletMarginWithDistanceLoss(_Loss):
 
 
 class CTCLoss(_Loss):
-    """Minus the log-probability of a text in any alignment (Graves et al. 2006)."""
+    """Minus the log-probability of a text in any alignment (Graves et al. 2006).
+
+    Examples
+    --------
+    >>> x, one = opweave.zeros(3, 1, 2).log_softmax(2), opweave.tensor([1])
+    >>> opweave.nn.CTCLoss()(x, one.view(1, 1), opweave.tensor([3]), one)
+    tensor(0.2877)
+    """
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction=reduction)

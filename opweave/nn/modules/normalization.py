@@ -30,6 +30,11 @@ class LayerNorm(Module):
         Whether there is a weight, ones at first.
     bias : bool
         And a bias, zeros at first.
+
+    Examples
+    --------
+    >>> opweave.nn.LayerNorm(2)(opweave.ones(1, 2)).shape
+    opweave.Size([1, 2])
     """
 
     weight: Parameter | None
@@ -84,6 +89,11 @@ class RMSNorm(Module):
         That of the dtype by default.
     elementwise_affine : bool
         Whether there is a weight, ones at first.
+
+    Examples
+    --------
+    >>> opweave.nn.RMSNorm(2)(opweave.ones(1, 2)).shape
+    opweave.Size([1, 2])
     """
 
     weight: Parameter | None
@@ -131,6 +141,11 @@ class GroupNorm(Module):
         Whether there is a weight for each channel.
     bias : bool
         And a bias.
+
+    Examples
+    --------
+    >>> opweave.nn.GroupNorm(1, 2)(opweave.ones(1, 2)).shape
+    opweave.Size([1, 2])
     """
 
     weight: Parameter | None
@@ -175,7 +190,13 @@ class GroupNorm(Module):
 
 
 class LocalResponseNorm(Module):
-    """Divide by the activity of neighbouring channels (Krizhevsky et al. 2012); as in `functional`."""
+    """Divide by the activity of neighbouring channels (Krizhevsky et al. 2012); as in `functional`.
+
+    Examples
+    --------
+    >>> opweave.nn.LocalResponseNorm(2)(opweave.ones(1, 2, 3)).shape
+    opweave.Size([1, 2, 3])
+    """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()

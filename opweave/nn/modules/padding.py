@@ -49,90 +49,180 @@ class _ZeroPadNd(_ConstantPadNd):
 
 
 class ConstantPad1d(_ConstantPadNd):
-    """A line padded with a number."""
+    """A line padded with a number.
+
+    Examples
+    --------
+    >>> opweave.nn.ConstantPad1d(1, 0.5)(opweave.ones(1, 1, 4)).shape
+    opweave.Size([1, 1, 6])
+    """
 
     _dims = 1
 
 
 class ConstantPad2d(_ConstantPadNd):
-    """An image padded with a number."""
+    """An image padded with a number.
+
+    Examples
+    --------
+    >>> opweave.nn.ConstantPad2d(1, 0.5)(opweave.ones(1, 1, 4, 4)).shape
+    opweave.Size([1, 1, 6, 6])
+    """
 
     _dims = 2
 
 
 class ConstantPad3d(_ConstantPadNd):
-    """A volume padded with a number."""
+    """A volume padded with a number.
+
+    Examples
+    --------
+    >>> opweave.nn.ConstantPad3d(1, 0.5)(opweave.ones(1, 1, 4, 4, 4)).shape
+    opweave.Size([1, 1, 6, 6, 6])
+    """
 
     _dims = 3
 
 
 class ZeroPad1d(_ZeroPadNd):
-    """A line padded with zeros."""
+    """A line padded with zeros.
+
+    Examples
+    --------
+    >>> opweave.nn.ZeroPad1d(1)(opweave.ones(1, 1, 4)).shape
+    opweave.Size([1, 1, 6])
+    """
 
     _dims = 1
 
 
 class ZeroPad2d(_ZeroPadNd):
-    """An image padded with zeros."""
+    """An image padded with zeros.
+
+    Examples
+    --------
+    >>> opweave.nn.ZeroPad2d(1)(opweave.ones(1, 1, 4, 4)).shape
+    opweave.Size([1, 1, 6, 6])
+    """
 
     _dims = 2
 
 
 class ZeroPad3d(_ZeroPadNd):
-    """A volume padded with zeros."""
+    """A volume padded with zeros.
+
+    Examples
+    --------
+    >>> opweave.nn.ZeroPad3d(1)(opweave.ones(1, 1, 4, 4, 4)).shape
+    opweave.Size([1, 1, 6, 6, 6])
+    """
 
     _dims = 3
 
 
 class ReflectionPad1d(_Pad):
-    """A line padded with its reflection."""
+    """A line padded with its reflection.
+
+    Examples
+    --------
+    >>> opweave.nn.ReflectionPad1d(1)(opweave.ones(1, 1, 4)).shape
+    opweave.Size([1, 1, 6])
+    """
 
     _dims, _mode = 1, "reflect"
 
 
 class ReflectionPad2d(_Pad):
-    """An image padded with its reflection."""
+    """An image padded with its reflection.
+
+    Examples
+    --------
+    >>> opweave.nn.ReflectionPad2d(1)(opweave.ones(1, 1, 4, 4)).shape
+    opweave.Size([1, 1, 6, 6])
+    """
 
     _dims, _mode = 2, "reflect"
 
 
 class ReflectionPad3d(_Pad):
-    """A volume padded with its reflection."""
+    """A volume padded with its reflection.
+
+    Examples
+    --------
+    >>> opweave.nn.ReflectionPad3d(1)(opweave.ones(1, 1, 4, 4, 4)).shape
+    opweave.Size([1, 1, 6, 6, 6])
+    """
 
     _dims, _mode = 3, "reflect"
 
 
 class ReplicationPad1d(_Pad):
-    """A line padded with its ends."""
+    """A line padded with its ends.
+
+    Examples
+    --------
+    >>> opweave.nn.ReplicationPad1d(1)(opweave.ones(1, 1, 4)).shape
+    opweave.Size([1, 1, 6])
+    """
 
     _dims, _mode = 1, "replicate"
 
 
 class ReplicationPad2d(_Pad):
-    """An image padded with its edges."""
+    """An image padded with its edges.
+
+    Examples
+    --------
+    >>> opweave.nn.ReplicationPad2d(1)(opweave.ones(1, 1, 4, 4)).shape
+    opweave.Size([1, 1, 6, 6])
+    """
 
     _dims, _mode = 2, "replicate"
 
 
 class ReplicationPad3d(_Pad):
-    """A volume padded with its faces."""
+    """A volume padded with its faces.
+
+    Examples
+    --------
+    >>> opweave.nn.ReplicationPad3d(1)(opweave.ones(1, 1, 4, 4, 4)).shape
+    opweave.Size([1, 1, 6, 6, 6])
+    """
 
     _dims, _mode = 3, "replicate"
 
 
 class CircularPad1d(_Pad):
-    """A line padded with what is at its other end."""
+    """A line padded with what is at its other end.
+
+    Examples
+    --------
+    >>> opweave.nn.CircularPad1d(1)(opweave.ones(1, 1, 4)).shape
+    opweave.Size([1, 1, 6])
+    """
 
     _dims, _mode = 1, "circular"
 
 
 class CircularPad2d(_Pad):
-    """An image padded with what is at its other side."""
+    """An image padded with what is at its other side.
+
+    Examples
+    --------
+    >>> opweave.nn.CircularPad2d(1)(opweave.ones(1, 1, 4, 4)).shape
+    opweave.Size([1, 1, 6, 6])
+    """
 
     _dims, _mode = 2, "circular"
 
 
 class CircularPad3d(_Pad):
-    """A volume padded with what is at its other side."""
+    """A volume padded with what is at its other side.
+
+    Examples
+    --------
+    >>> opweave.nn.CircularPad3d(1)(opweave.ones(1, 1, 4, 4, 4)).shape
+    opweave.Size([1, 1, 6, 6, 6])
+    """
 
     _dims, _mode = 3, "circular"

@@ -51,19 +51,37 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """The largest element of each window of (N, C, L)."""
+    """The largest element of each window of (N, C, L).
+
+    Examples
+    --------
+    >>> opweave.nn.MaxPool1d(2)(opweave.ones(1, 1, 4)).shape
+    opweave.Size([1, 1, 2])
+    """
 
     _dims = 1
 
 
 class MaxPool2d(_MaxPoolNd):
-    """The largest element of each window of (N, C, H, W)."""
+    """The largest element of each window of (N, C, H, W).
+
+    Examples
+    --------
+    >>> opweave.nn.MaxPool2d(2)(opweave.ones(1, 1, 4, 4)).shape
+    opweave.Size([1, 1, 2, 2])
+    """
 
     _dims = 2
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The largest element of each window of (N, C, D, H, W)."""
+    """The largest element of each window of (N, C, D, H, W).
+
+    Examples
+    --------
+    >>> opweave.nn.MaxPool3d(2)(opweave.ones(1, 1, 4, 4, 4)).shape
+    opweave.Size([1, 1, 2, 2, 2])
+    """
 
     _dims = 3
 
@@ -88,25 +106,52 @@ class _MaxUnpoolNd(Module):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """`MaxPool1d` taken back, with zeros for what was lost."""
+    """`MaxPool1d` taken back, with zeros for what was lost.
+
+    Examples
+    --------
+    >>> places = opweave.zeros(1, 1, 1, dtype=opweave.int64)
+    >>> opweave.nn.MaxUnpool1d(2)(opweave.ones(1, 1, 1), places).shape
+    opweave.Size([1, 1, 2])
+    """
 
     _dims = 1
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """`MaxPool2d` taken back, with zeros for what was lost."""
+    """`MaxPool2d` taken back, with zeros for what was lost.
+
+    Examples
+    --------
+    >>> places = opweave.zeros(1, 1, 1, 1, dtype=opweave.int64)
+    >>> opweave.nn.MaxUnpool2d(2)(opweave.ones(1, 1, 1, 1), places).shape
+    opweave.Size([1, 1, 2, 2])
+    """
 
     _dims = 2
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """`MaxPool3d` taken back, with zeros for what was lost."""
+    """`MaxPool3d` taken back, with zeros for what was lost.
+
+    Examples
+    --------
+    >>> places = opweave.zeros(1, 1, 1, 1, 1, dtype=opweave.int64)
+    >>> opweave.nn.MaxUnpool3d(2)(opweave.ones(1, 1, 1, 1, 1), places).shape
+    opweave.Size([1, 1, 2, 2, 2])
+    """
 
     _dims = 3
 
 
 class AvgPool1d(Module):
-    """The mean of each window of (N, C, L)."""
+    """The mean of each window of (N, C, L).
+
+    Examples
+    --------
+    >>> opweave.nn.AvgPool1d(2)(opweave.ones(1, 1, 4)).shape
+    opweave.Size([1, 1, 2])
+    """
 
     def __init__(
         self,
@@ -134,7 +179,13 @@ class AvgPool1d(Module):
 
 
 class AvgPool2d(Module):
-    """The mean of each window of (N, C, H, W)."""
+    """The mean of each window of (N, C, H, W).
+
+    Examples
+    --------
+    >>> opweave.nn.AvgPool2d(2)(opweave.ones(1, 1, 4, 4)).shape
+    opweave.Size([1, 1, 2, 2])
+    """
 
     def __init__(
         self,
@@ -166,7 +217,13 @@ class AvgPool2d(Module):
 
 
 class AvgPool3d(AvgPool2d):
-    """The mean of each window of (N, C, D, H, W)."""
+    """The mean of each window of (N, C, D, H, W).
+
+    Examples
+    --------
+    >>> opweave.nn.AvgPool3d(2)(opweave.ones(1, 1, 4, 4, 4)).shape
+    opweave.Size([1, 1, 2, 2, 2])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The means."""
@@ -199,19 +256,37 @@ class _LPPoolNd(Module):
 
 
 class LPPool1d(_LPPoolNd):
-    """The norm of each window of (N, C, L)."""
+    """The norm of each window of (N, C, L).
+
+    Examples
+    --------
+    >>> opweave.nn.LPPool1d(2, 2)(opweave.ones(1, 1, 4)).shape
+    opweave.Size([1, 1, 2])
+    """
 
     _dims = 1
 
 
 class LPPool2d(_LPPoolNd):
-    """The norm of each window of (N, C, H, W)."""
+    """The norm of each window of (N, C, H, W).
+
+    Examples
+    --------
+    >>> opweave.nn.LPPool2d(2, 2)(opweave.ones(1, 1, 4, 4)).shape
+    opweave.Size([1, 1, 2, 2])
+    """
 
     _dims = 2
 
 
 class LPPool3d(_LPPoolNd):
-    """The norm of each window of (N, C, D, H, W)."""
+    """The norm of each window of (N, C, D, H, W).
+
+    Examples
+    --------
+    >>> opweave.nn.LPPool3d(2, 2)(opweave.ones(1, 1, 4, 4, 4)).shape
+    opweave.Size([1, 1, 2, 2, 2])
+    """
 
     _dims = 3
 
@@ -233,19 +308,37 @@ class _AdaptiveAvgPoolNd(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """Means of as many windows as wanted, which cover (N, C, L) evenly."""
+    """Means of as many windows as wanted, which cover (N, C, L) evenly.
+
+    Examples
+    --------
+    >>> opweave.nn.AdaptiveAvgPool1d(2)(opweave.ones(1, 1, 4)).shape
+    opweave.Size([1, 1, 2])
+    """
 
     _dims = 1
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """Means of as many windows as wanted, which cover (N, C, H, W) evenly."""
+    """Means of as many windows as wanted, which cover (N, C, H, W) evenly.
+
+    Examples
+    --------
+    >>> opweave.nn.AdaptiveAvgPool2d(2)(opweave.ones(1, 1, 4, 4)).shape
+    opweave.Size([1, 1, 2, 2])
+    """
 
     _dims = 2
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """Means of as many windows as wanted, which cover (N, C, D, H, W) evenly."""
+    """Means of as many windows as wanted, which cover (N, C, D, H, W) evenly.
+
+    Examples
+    --------
+    >>> opweave.nn.AdaptiveAvgPool3d(2)(opweave.ones(1, 1, 4, 4, 4)).shape
+    opweave.Size([1, 1, 2, 2, 2])
+    """
 
     _dims = 3
 
@@ -268,18 +361,36 @@ class _AdaptiveMaxPoolNd(Module):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """Maxima of as many windows as wanted, which cover (N, C, L) evenly."""
+    """Maxima of as many windows as wanted, which cover (N, C, L) evenly.
+
+    Examples
+    --------
+    >>> opweave.nn.AdaptiveMaxPool1d(2)(opweave.ones(1, 1, 4)).shape
+    opweave.Size([1, 1, 2])
+    """
 
     _dims = 1
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """Maxima of as many windows as wanted, which cover (N, C, H, W) evenly."""
+    """Maxima of as many windows as wanted, which cover (N, C, H, W) evenly.
+
+    Examples
+    --------
+    >>> opweave.nn.AdaptiveMaxPool2d(2)(opweave.ones(1, 1, 4, 4)).shape
+    opweave.Size([1, 1, 2, 2])
+    """
 
     _dims = 2
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """Maxima of as many windows as wanted, which cover (N, C, D, H, W) evenly."""
+    """Maxima of as many windows as wanted, which cover (N, C, D, H, W) evenly.
+
+    Examples
+    --------
+    >>> opweave.nn.AdaptiveMaxPool3d(2)(opweave.ones(1, 1, 4, 4, 4)).shape
+    opweave.Size([1, 1, 2, 2, 2])
+    """
 
     _dims = 3

@@ -255,7 +255,13 @@ def _rows(t: Tensor, begin: int, end: int) -> Tensor:
 
 
 class RNN(RNNBase):
-    """Layers of h = tanh(W x + b + V h + c) (Elman 1990); parameters as of `LSTM`, and `nonlinearity`."""
+    """Layers of h = tanh(W x + b + V h + c) (Elman 1990); parameters as of `LSTM`, and `nonlinearity`.
+
+    Examples
+    --------
+    >>> opweave.nn.RNN(2, 3)(opweave.ones(4, 1, 2))[0].shape
+    opweave.Size([4, 1, 3])
+    """
 
     def __init__(
         self,
@@ -298,6 +304,11 @@ class LSTM(RNNBase):
         Whether a second network goes backwards.
     proj_size : int
         Project the outputs to this width; 0 for not at all.
+
+    Examples
+    --------
+    >>> opweave.nn.LSTM(2, 3)(opweave.ones(4, 1, 2))[0].shape
+    opweave.Size([4, 1, 3])
     """
 
     def __init__(
@@ -320,7 +331,13 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Layers of gated recurrent units (Cho et al. 2014); parameters as of `LSTM`."""
+    """Layers of gated recurrent units (Cho et al. 2014); parameters as of `LSTM`.
+
+    Examples
+    --------
+    >>> opweave.nn.GRU(2, 3)(opweave.ones(4, 1, 2))[0].shape
+    opweave.Size([4, 1, 3])
+    """
 
     def __init__(
         self,
@@ -391,7 +408,13 @@ class RNNCellBase(Module):
 
 
 class RNNCell(RNNCellBase):
-    """tanh(W x + b + V h + c)."""
+    """tanh(W x + b + V h + c).
+
+    Examples
+    --------
+    >>> opweave.nn.RNNCell(2, 3)(opweave.ones(1, 2)).shape
+    opweave.Size([1, 3])
+    """
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device: Any = None,
@@ -408,7 +431,13 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of an LSTM."""
+    """One step of an LSTM.
+
+    Examples
+    --------
+    >>> opweave.nn.LSTMCell(2, 3)(opweave.ones(1, 2))[0].shape
+    opweave.Size([1, 3])
+    """
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
@@ -422,7 +451,13 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of a GRU."""
+    """One step of a GRU.
+
+    Examples
+    --------
+    >>> opweave.nn.GRUCell(2, 3)(opweave.ones(1, 2)).shape
+    opweave.Size([1, 3])
+    """
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None

@@ -81,6 +81,11 @@ class Embedding(_Table):
         Divide a row's gradient by how often it is read.
     sparse : bool
         Not there.
+
+    Examples
+    --------
+    >>> opweave.nn.Embedding(10, 3)(opweave.tensor([1, 2])).shape
+    opweave.Size([2, 3])
     """
 
     def __init__(
@@ -135,7 +140,13 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """Sums, means or maxima of bags of rows; parameters as of `Embedding`, and `mode`."""
+    """Sums, means or maxima of bags of rows; parameters as of `Embedding`, and `mode`.
+
+    Examples
+    --------
+    >>> opweave.nn.EmbeddingBag(10, 3)(opweave.tensor([[1, 2]])).shape
+    opweave.Size([1, 3])
+    """
 
     def __init__(
         self,

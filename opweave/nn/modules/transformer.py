@@ -54,6 +54,11 @@ class TransformerEncoderLayer(Module):
         Whether norms come before attention and network, or behind them.
     bias : bool
         Whether layers add something.
+
+    Examples
+    --------
+    >>> opweave.nn.TransformerEncoderLayer(4, 2)(opweave.ones(3, 1, 4)).shape
+    opweave.Size([3, 1, 4])
     """
 
     def __init__(
@@ -125,6 +130,12 @@ class TransformerEncoder(Module):
         Behind the last.
     enable_nested_tensor, mask_check : bool
         For the signature's sake: there are no nested tensors.
+
+    Examples
+    --------
+    >>> layer = opweave.nn.TransformerEncoderLayer(4, 2)
+    >>> opweave.nn.TransformerEncoder(layer, 2)(opweave.ones(3, 1, 4)).shape
+    opweave.Size([3, 1, 4])
     """
 
     def __init__(
@@ -156,7 +167,13 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoderLayer(Module):
-    """`TransformerEncoderLayer` with attention to another sequence in between; the same parameters."""
+    """`TransformerEncoderLayer` with attention to another sequence in between; the same parameters.
+
+    Examples
+    --------
+    >>> opweave.nn.TransformerDecoderLayer(4, 2)(opweave.ones(3, 1, 4), opweave.ones(2, 1, 4)).shape
+    opweave.Size([3, 1, 4])
+    """
 
     def __init__(
         self,
@@ -230,7 +247,14 @@ class TransformerDecoderLayer(Module):
 
 
 class TransformerDecoder(Module):
-    """Decoder layers one on the other; parameters as of `TransformerEncoder`."""
+    """Decoder layers one on the other; parameters as of `TransformerEncoder`.
+
+    Examples
+    --------
+    >>> layer = opweave.nn.TransformerDecoderLayer(4, 2)
+    >>> opweave.nn.TransformerDecoder(layer, 2)(opweave.ones(3, 1, 4), opweave.ones(2, 1, 4)).shape
+    opweave.Size([3, 1, 4])
+    """
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -260,7 +284,13 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder and a decoder; parameters as of the layers, and how many there are of each."""
+    """An encoder and a decoder; parameters as of the layers, and how many there are of each.
+
+    Examples
+    --------
+    >>> opweave.nn.Transformer(4, 2, 1, 1)(opweave.ones(2, 1, 4), opweave.ones(3, 1, 4)).shape
+    opweave.Size([3, 1, 4])
+    """
 
     def __init__(
         self,

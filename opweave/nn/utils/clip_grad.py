@@ -10,6 +10,8 @@ from opweave.registry.op import ops
 from opweave.registry.ops import surface as _surface
 from opweave.registry.tensor import Tensor
 
+__all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "get_total_norm"]
+
 _ = _surface  # declares the ops
 aten = ops.aten
 Parameters = Tensor | Iterable[Tensor]
@@ -86,3 +88,7 @@ def clip_grad_value_(parameters: Parameters, clip_value: float, foreach: bool | 
     with no_grad():
         for grad in _gradients(parameters):
             aten.clamp_.default(grad, -float(clip_value), float(clip_value))
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -10,6 +10,8 @@ from opweave.registry.errors import ArgumentError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe
 
+__all__ = ["parameters_to_vector", "vector_to_parameters"]
+
 aten = ops.aten
 
 
@@ -41,3 +43,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         part = aten.view.default(part, list(parameter._sizes))
         parameter.data = part
         begin += count
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -12,6 +12,8 @@ from opweave.registry.errors import ArgumentError
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
 
+__all__ = ["spectral_norm", "weight_norm"]
+
 aten = ops.aten
 
 
@@ -127,3 +129,7 @@ def spectral_norm(
     if dim is None:
         dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
     return parametrize.register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, dim, eps))
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

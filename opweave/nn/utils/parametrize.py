@@ -17,6 +17,10 @@ from opweave.registry.autograd.mode import no_grad
 from opweave.registry.errors import ArgumentError, ShapeError
 from opweave.registry.tensor import Tensor, describe
 
+__all__ = [
+    "ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations",
+]  # fmt: skip
+
 _cached = 0
 _cache: dict[tuple[int, str], Any] = {}
 
@@ -225,3 +229,7 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         delattr(module, "parametrizations")
         module.__class__ = type(module).__bases__[0]
     return module
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

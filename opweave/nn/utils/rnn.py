@@ -12,6 +12,11 @@ from opweave.registry.op import ops
 from opweave.registry.ops import surface as _surface
 from opweave.registry.tensor import Tensor, describe, from_numpy
 
+__all__ = [
+    "PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence",
+    "unpad_sequence",
+]  # fmt: skip
+
 _ = _surface  # declares the ops
 aten = ops.aten
 
@@ -163,3 +168,7 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
     """Pack sequences (length, ...) of different lengths."""
     lengths = [t._sizes[0] for t in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
