@@ -1,7 +1,7 @@
 """How Sphinx makes the site: `make docs`, or `sphinx-build -W docs build/site`. It needs no network.
 
-The pages are Markdown, which GitHub shows too, read by myst-parser; the reference is written from the docstrings of what
-`import opweave` gives, as they stand.
+The pages are Markdown, which GitHub shows too, read by myst-parser; the reference is written from the docstrings of
+what `import opweave` gives, as they stand.
 """
 
 from __future__ import annotations

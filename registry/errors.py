@@ -253,6 +253,10 @@ class DomainError(OpweaveError, ValueError, RuntimeError):
     """A value that a function is not defined for."""
 
 
+class MissingTritonError(OpweaveError, ImportError):
+    """Something that needs Triton, where there is none."""
+
+
 class SchemaError(OpweaveError, ValueError):
     """A schema string or a signature that cannot be understood."""
 
