@@ -10,6 +10,7 @@
 #   make wheel    build the wheel, install it, run README, demo and a tenth of the tests there  (wheel PART=2/10)
 #   make matrix   the kernel suite with each Triton that is supported        (matrix TRITONS=3.9)
 #   make packages fla, Liger, FlagGems and others, with `import torch` giving opweave; a few minutes
+#   make docs     the documentation as a site, in build/site
 #   make bench    beside PyTorch, on the CPU; about a quarter hour           (bench ARGS="--only steady")
 #   make kernels  Triton kernels beside other libraries; writes benchmarks/kernels.md and kernels.svg
 
@@ -24,7 +25,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 # Tests start many processes, which start sooner from compiled files.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo examples quick check test lint stubs parity wheel matrix packages bench kernels clean
+.PHONY: demo examples quick check test lint stubs parity docs wheel matrix packages bench kernels clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -65,6 +66,9 @@ stubs: $(VENV)/.stamp-test
 
 parity: $(VENV)/.stamp-parity
 	$(PYTEST) tests/parity $(ARGS)
+
+docs: $(VENV)/.stamp-docs
+	$(BIN)/python -m sphinx -W --keep-going -q docs build/site
 
 # Which of the tests run with the installed wheel.
 PART ?= 1/10

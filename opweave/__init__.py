@@ -23,6 +23,7 @@ with _deferred(patient=False), _uncollected():
         folders as _folders,
         plain_launches as _plain_launches,  # noqa: F401  # looks for Triton when a mode becomes active
         replay as _replay,
+        tracebacks as _tracebacks,
         triton_op as _triton_op,
     )
     from opweave.registry.autograd.mode import (
@@ -102,6 +103,7 @@ with _deferred(patient=False), _uncollected():
     if _os.environ.get("OPWEAVE_REPLAY") != "0":
         _replay.install = lambda may_compile: _load_heavy("opweave.codegen.native.calls").install(may_compile)
         _replay.direct = lambda op, keys: _load_heavy("opweave.codegen.native.direct").adopt(op, keys)
+    _tracebacks.install()
     _exchange.make_table.supply(lambda: _load_heavy("opweave.codegen.native.exchange").table())
     _convolution.native.supply(lambda *args: _load_heavy("opweave.codegen.convolution").convolve(*args))
     if _os.environ.get("OPWEAVE_LOGS"):  # kernels are compiled and launched without the compiler, too

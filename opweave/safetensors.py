@@ -46,9 +46,18 @@ def save(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = Non
         if not all(isinstance(text, str) for pair in metadata.items() for text in pair):
             raise ArgumentError("safetensors: metadata must be texts by name", got=repr(dict(metadata)))
         header[_METADATA] = dict(metadata)
+    if not isinstance(tensors, Mapping):
+        raise ArgumentError(
+            "safetensors: expected tensors by name",
+            got=type(tensors).__name__,
+            hint="save_file(model.state_dict(), path)",
+        )
     for name, t in tensors.items():
         if not isinstance(name, str) or not isinstance(t, Tensor):
-            raise ArgumentError("safetensors: expected tensors by name", got=f"{name!r}: {type(t).__name__}")
+            raise ArgumentError(
+                "safetensors: expected tensors by name", got=f"{name!r}: {type(t).__name__}",
+                hint="only tensors can be saved so; opweave.save takes numbers, texts and containers, too",
+            )  # fmt: skip
         if name == _METADATA:
             raise ArgumentError(f"safetensors: no tensor may be named {_METADATA!r}")
         if t._dtype.name not in _CODES:

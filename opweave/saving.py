@@ -111,7 +111,10 @@ def load(f: File, map_location: Device | str | None = None, *, weights_only: boo
             return _decoded(tree["tree"], lambda about: _tensor(archive, about, place))
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, EOFError) as error:
         let_through(error)
-        raise ArgumentError("load: this is no file of opweave.save, or a damaged one", got=f"{f}: {error}") from None
+        raise ArgumentError(
+            "load: this is no file of opweave.save, or a damaged one", got=f"{f}: {error}",
+            hint="it reads what opweave.save wrote; weights of PyTorch come by safetensors, programs by export.load",
+        ) from None  # fmt: skip
 
 
 def _tensor(archive: zipfile.ZipFile, about: dict[str, Any], place: Device | None) -> Tensor:

@@ -229,8 +229,9 @@ def custom_op(
     fn : callable, optional
         The implementation, with type hints. Without it a decorator is returned.
     mutates_args : iterable of str or "unknown"
-        Names of the arguments the function writes; `"unknown"` means any of them. This is trusted: compiled code may
-        move, merge or drop calls around a write that is not declared.
+        Names of the arguments the function writes; `"unknown"` means any of them. Compiled code moves, merges and
+        drops calls around a write that is not declared; eager and compiled calls refuse those that they notice
+        (`registry.undeclared`).
     device_types : None, str or sequence of str
         Device types that `fn` is for; all by default.
     schema : str, optional

@@ -30,6 +30,11 @@ def compile_function(label: str, lines: Sequence[str], names: Mapping[str, Any])
 _OWN = "_ow__"
 
 
+def rebind(function: Callable[..., Any], name: str, value: Any) -> None:
+    """Let `$name` in the text of a function that `compile_function` made mean something else from now on."""
+    function.__globals__[_OWN + name] = value
+
+
 def parameters(schema: FunctionSchema) -> tuple[str, str, dict[str, Any]]:
     """The schema's signature as text, the arguments of a call that hands all of them on, and what the text names."""
     taken: list[str] = []

@@ -389,7 +389,10 @@ def define(
         raise ArgumentError("define: expected a name or a Library", got=repr(qualname), at=site)
     space, separator, rest = qualname.partition("::")
     if not separator or not space or not rest:
-        raise ArgumentError(f"define: malformed name {qualname!r}", at=site, hint="a name looks like 'mylib::my_op'")
+        raise ArgumentError(
+            f"define: malformed name {qualname!r}", got=f"{qualname!r} ({type(qualname).__name__})", at=site,
+            hint="a name looks like 'mylib::my_op'",
+        )  # fmt: skip
     if not isinstance(schema, str) or not schema.lstrip().startswith("("):
         raise ArgumentError(
             f"define: the schema of {qualname} must be arguments and returns, without the name", got=repr(schema),

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from types import ModuleType
 
 from opweave.registry import forking
+from opweave.registry.errors import MissingTritonError
 from opweave.registry.interrupts import contextmanager, deferred
 
 #: Held while a heavy module, or one that needs it, is loaded.
@@ -52,7 +53,16 @@ def load_heavy(name: str) -> ModuleType:
     found = _loaded.get(name)
     if found is None:
         with loading, deferred(patient=False), uncollected():
-            found = importlib.import_module(name)
+            try:
+                found = importlib.import_module(name)
+            except ModuleNotFoundError as error:
+                if (error.name or "").partition(".")[0] != "triton":
+                    raise
+                raise MissingTritonError(
+                    "Triton is not installed, which compiles all kernels", got=f"{error} on {sys.platform}",
+                    hint="pip install triton, which has wheels for Linux; without it opweave runs eagerly, traces, and "
+                    "compiles with backend='eager'",
+                ) from None  # fmt: skip
             if not name.startswith("opweave."):
                 _mend(name.partition(".")[0])
             _loaded[name] = found

@@ -14,12 +14,25 @@ from collections.abc import Callable
 from typing import Any
 
 from opweave.registry import forking
+from opweave.registry.errors import ArgumentError, OpweaveError, user_frame, user_frame_of
+from opweave.registry.interrupts import let_through
 from opweave.registry.keys import PYTHON_BIT, before_modes, state
 from opweave.registry.launch_form import flattened
 from opweave.registry.loading import load_triton
 from opweave.registry.tensor import Tensor
 from opweave.registry.triton.effects import surely_written
-from opweave.registry.triton_op import OPTIONS, TritonKernelWrapper, is_jit, is_tuned, with_options, without_lists
+from opweave.registry.triton_op import (
+    OPTIONS,
+    TritonKernelWrapper,
+    brief,
+    checked_grid,
+    explain,
+    is_jit,
+    is_tuned,
+    name_of,
+    with_options,
+    without_lists,
+)
 
 _lock = forking.short_lock()
 _watching = False
@@ -59,9 +72,40 @@ def _seen(original: Callable[..., Any]) -> Callable[..., Any]:
         elif is_jit(self) and not kwargs.get("warmup"):
             for t in saved_writes(self, args, kwargs):
                 t._bump()
-        return original(self, *args, **kwargs)
+        try:
+            return original(self, *args, **kwargs)
+        except Exception as error:
+            let_through(error)
+            explained = _explained(self, args, kwargs, error)
+            if explained is error:
+                raise
+            raise explained from error
 
     return run
+
+
+def _explained(kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Exception:
+    """What Triton raises on wrong arguments, in terms of them; anything else as it is, with a note.
+
+    A `CompilationError` stays one: autotuners and users catch it.
+    """
+    if isinstance(error, OpweaveError):
+        return error
+    given = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
+    raised_by_triton = user_frame_of(error) is None
+    if isinstance(error, _OF_ARGUMENTS) and raised_by_triton:
+        grid = kwargs.get("grid")
+        if not callable(grid):
+            checked_grid(kernel, grid)
+        if isinstance(grid, int):
+            return ArgumentError(
+                f"{name_of(kernel)}: a grid is a tuple", got=repr(grid), hint=f"{name_of(kernel)}[({grid},)](...)"
+            )
+        return explain(kernel, args, given, error)
+    if type(error).__name__ in _OF_COMPILING and not getattr(error, "__notes__", None):
+        shown = ", ".join([*map(brief, args), *(f"{name}={brief(value)}" for name, value in given.items())])
+        error.add_note(f"in the launch of {name_of(kernel)}({shown})\n  at:   {user_frame()}")
+    return error
 
 
 def _is_watched(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -101,6 +145,8 @@ def saved_writes(jit: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> lis
 
 
 _NUMBERS = (int, float, str, type(None))
+_OF_ARGUMENTS = (TypeError, KeyError, OverflowError)
+_OF_COMPILING = ("CompilationError", "UnsupportedLanguageConstruct", "CompileTimeAssertionFailure")
 
 
 def _watch_if_loaded() -> None:

@@ -12,8 +12,9 @@ from typing import Any, NoReturn
 
 from opweave.registry.autograd.registered import RegisteredBackward
 from opweave.registry.dtypes import DType
-from opweave.registry.entry import compile_function, identifier, parameters
+from opweave.registry.entry import compile_function, identifier, parameters, rebind
 from opweave.registry.errors import ArgumentError, RegistrationError, Site, user_frame
+from opweave.registry.failing import note_op
 from opweave.registry.interrupts import let_through
 from opweave.registry.kernels import Kernel
 from opweave.registry.keys import AUTOCAST_KEYS, DEVICE_KEYS, DispatchKey, DispatchMode
@@ -26,6 +27,7 @@ from opweave.registry.spec import span
 from opweave.registry.storage import Storage
 from opweave.registry.tensor import Tensor, describe
 from opweave.registry.types import DEVICE, TENSOR
+from opweave.registry.undeclared import Watched, refuse_write, unwritten
 
 DeviceTypes = str | Sequence[str] | None
 Undo = Callable[[], None]
@@ -105,7 +107,12 @@ def add_backward(
 def add_batch_rule(op: OpOverload, rule: Callable[..., Any], site: Site) -> Undo:
     """Set how an op acts on a batch: `rule(info, in_dims, *args, **kwargs) -> (output, out_dims)`."""
     if not callable(rule):
-        raise ArgumentError(f"{op.name}: the vmap rule must be a function", got=repr(rule), at=site)
+        raise ArgumentError(
+            f"{op.name}: the vmap rule must be a function",
+            got=repr(rule),
+            at=site,
+            hint="def rule(info, in_dims, *args): return result, 0",
+        )
     if op._schema.is_mutable or op._schema.aliased_returns:
         raise RegistrationError(
             f"{op.name}: only a functional op can have a vmap rule", got=f"schema: {op._schema}", at=site,
@@ -260,9 +267,25 @@ def _checked(op: OpOverload, fn: Callable[..., Any]) -> Kernel:
     if [r.type for r in schema.returns] == [TENSOR] and check_aliases:
         return _checked_tensor(op, fn)
     conform = op._conform
+    watched = unwritten(schema)
+
+    def directly(body: Kernel) -> None:
+        nonlocal call
+        call = body
+
+    call: Kernel = Watched(schema, fn, directly) if watched else fn
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        result = fn(*args, **kwargs)
+        before = [(name, _versions([args[i] if i < len(args) else kwargs.get(name)])) for i, name in watched]
+        try:
+            result = call(*args, **kwargs)
+        except Exception as error:
+            let_through(error)
+            note_op(op, error, args, kwargs)
+            raise
+        for name, versions in before:
+            if versions and _moved(versions):
+                refuse_write(schema, name, versions[0][0])
         try:
             found = conform(result)
         except (TypeError, AttributeError) as error:
@@ -290,32 +313,76 @@ def _checked_tensor(op: OpOverload, fn: Callable[..., Any]) -> Kernel:
         unlink(result, args)
         return result
 
-    arguments = op._schema.arguments
-    taken, given, names = parameters(op._schema)
-    lines = [f"def $call({taken}):", f"    $result = $fn({given})"]
+    schema = op._schema
+    arguments = schema.arguments
+    taken, given, names = parameters(schema)
+    after = ", " * bool(given) + given
+    watched = unwritten(schema)
+    reads: list[str] = []
+    tests: list[str] = []
+    for position, name in watched:
+        argument, name = arguments[position], identifier(name)
+        version, before = f"{name}._storage.version", f"$before{position}"
+        test = f"if ({version}) != {before}"
+        if argument.type.is_list:
+            version, test = f"$versions([{name}])", f"if $moved({before})"
+        elif argument.type.is_optional or (argument.has_default and argument.default is None):
+            version = f"{name} is not None and {version}"
+            test = f"if ({version}) != {before}"
+        reads.append(f"    {before} = {version}")
+        tests.append(f"    {test}: $wrote({argument.name!r}, {name})")
+    lines = [
+        f"def $call({taken}):",
+        *reads,
+        "    try:",
+        f"        $result = $fn({given})",
+        "    except $Exception as $error:",
+        f"        $failed($error{after})",
+        "        raise",
+        *tests,
+    ]
     if not any(a.type.has_tensor and a.type.is_list for a in arguments):
-        tests = ["($owner.__class__ is $Lease or $owns($owner))"]
+        fresh = ["($owner.__class__ is $Lease or $owns($owner))"]
         for argument in arguments:
             if argument.type.has_tensor:
                 name = identifier(argument.name)
                 absent = f"{name} is None or " if argument.type.is_optional else ""
                 is_lease = "$other.owner.__class__ is $owner.__class__ is $Lease or $apart($other, $storage)"
-                tests.append(f"({absent}(($other := {name}._storage) is not $storage and ({is_lease})))")
+                fresh.append(f"({absent}(($other := {name}._storage) is not $storage and ({is_lease})))")
         lines += [
             "    if $result.__class__ is $Tensor:",
             "        $storage = $result._storage",
             "        $owner = $storage.owner",
-            f"        if {' and '.join(tests)}:",
+            f"        if {' and '.join(fresh)}:",
             "            if $result._view_of is not None:",
             "                $result._view_of = None",
             "            return $result",
         ]
-    lines += [f"    return $check($result{', ' * bool(given)}{given})"]
-    names |= {"fn": fn, "check": check, "owns": _owns, "apart": _apart, "Tensor": Tensor, "Lease": Lease}
+    lines += [f"    return $check($result{after})"]
+
+    def failed(error: Exception, *args: Any, **kwargs: Any) -> None:
+        note_op(op, error, args, kwargs)
+
+    def wrote(name: str, value: Any) -> None:
+        refuse_write(schema, name, next(iter(tensors_in([value]))))
+
+    first = Watched(schema, fn, lambda body: rebind(kernel, "fn", body)) if watched else fn
+    names |= {"fn": first, "failed": failed, "wrote": wrote, "versions": _versions, "moved": _moved}
+    names |= {"Exception": Exception, "check": check, "owns": _owns, "apart": _apart, "Tensor": Tensor, "Lease": Lease}
     kernel = compile_function(f"<opweave kernel of {op.name}>", lines, names)
     kernel.__wrapped__ = fn  # type: ignore[attr-defined]
     kernel.unlinked = True  # type: ignore[attr-defined]  # see `registry.results`
     return kernel
+
+
+def _versions(given: Any) -> list[tuple[Tensor, int]]:
+    """The tensors in a list, and what their version counters stand at."""
+    return [(t, t._storage.version) for t in tensors_in(given)]
+
+
+def _moved(versions: list[tuple[Tensor, int]]) -> bool:
+    """Whether one of them was written to since."""
+    return any(t._storage.version != version for t, version in versions)
 
 
 def _owns(owner: Any) -> bool:

@@ -332,7 +332,7 @@ class Tensor(Strided):
         if when_read.call is not None:
             self._hand_out("item")
         if self.numel() != 1:
-            raise ShapeError("item: only one-element tensors have a Python value", got=describe(self))
+            raise ShapeError("item: only one-element tensors have a Python value", got=describe(self), hint=".tolist()")
         value = self._array.reshape(())[()].item()
         return float(value) if self._dtype.is_floating_point else value
 
@@ -362,7 +362,7 @@ class Tensor(Strided):
 
     def __index__(self) -> int:
         if self._dtype.kind not in "biu":
-            raise DTypeError("index: only integer tensors can be used as an index", got=describe(self))
+            raise DTypeError("index: only integer tensors can be used as an index", got=describe(self), hint="int(x)")
         return int(self.item())
 
     def __len__(self) -> int:

@@ -401,10 +401,15 @@ def run(kernel: Any, grid: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> 
         raise
     except Exception as error:
         interrupts.let_through(error)
-        raise _explain(kernel, args, kwargs, error) from error
+        raise explain(kernel, args, kwargs, error) from error
 
 
-def _explain(kernel: Any, args: Sequence[Any], kwargs: dict[str, Any], error: Exception) -> OpweaveError:
+def checked_grid(kernel: Any, grid: Any) -> tuple[Any, ...]:
+    """The sizes of a kernel's grid; refused where they cannot be one."""
+    return _grid_sizes(name_of(kernel), grid)
+
+
+def explain(kernel: Any, args: Sequence[Any], kwargs: dict[str, Any], error: Exception) -> OpweaveError:
     """What went wrong in a launch, in terms of the arguments."""
     jit = jit_function(kernel)
     for value in (*args, *kwargs.values()):
@@ -414,6 +419,19 @@ def _explain(kernel: Any, args: Sequence[Any], kwargs: dict[str, Any], error: Ex
                 got=describe(value),
                 hint="pass the real and imaginary parts as two tensors" if value.is_complex() else None,
             )
+    bound = {**dict(zip(jit.arg_names, args, strict=False)), **kwargs}
+    for name, value in bound.items():
+        if isinstance(value, _NUMPY):
+            return ArgumentError(
+                f"{jit.__name__}: argument {name!r} is a NumPy array or number, which Triton does not take",
+                got=f"{type(value).__name__}, {value.dtype}{list(value.shape)}",
+                hint="pass opweave.from_numpy(array), which shares its memory; int(n) for a number",
+            )  # fmt: skip
+        if isinstance(value, str) and name not in constexpr_names(jit):
+            return ArgumentError(
+                f"{jit.__name__}: argument {name!r} is text, which only a tl.constexpr parameter takes",
+                got=brief(value), hint=f"declare it in the kernel: {name}: tl.constexpr",
+            )  # fmt: skip
     given = ", ".join([*map(brief, args), *(f"{name}={brief(value)}" for name, value in kwargs.items())])
     signature = f"def {jit.__name__}({', '.join(jit.arg_names)})"
     message = str(error).strip()

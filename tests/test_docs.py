@@ -10,9 +10,11 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import opweave
 from opweave.registry.ops import activation
 from opweave.utils import compiling, cpp_extension
 
@@ -55,6 +57,30 @@ def test_the_page_on_reports_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     exec(compile(script.read_text(), str(script), "exec"), {"__name__": "attend"})
     written = {path.name for path in tmp_path.iterdir()}
     assert written == {"attend.py", "attend.html", "attend.json", "attend.svg", "attend.graphml"}
+
+
+@pytest.mark.parametrize("page", ["tutorial", "operators", "porting", "compile", "debugging"])
+def test_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / f"{page}.md").read_text(), re.M | re.S)
+    assert blocks
+    script = tmp_path / f"{page}.py"
+    script.write_text("\n".join(blocks))
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": page}
+    exec(compile(script.read_text(), str(script), "exec"), names)
+    for sample in names.get("SAMPLES", ()):
+        names["test_transposed"](sample)
+
+
+def test_every_environment_variable_is_on_its_page() -> None:
+    """Those that the code asks for are those of the table."""
+    package = Path(opweave.__path__[0])
+    walked = os.walk(package, followlinks=True)
+    files = [Path(folder) / name for folder, _, names in walked for name in names if name.endswith(".py")]
+    asked = re.compile(r"""environ(?:\.get\(|\[)\s*"(OPWEAVE_\w+)\"""")
+    read = {name for path in files for name in asked.findall(path.read_text())}
+    page = (ROOT / "docs" / "environment.md").read_text()
+    assert len(read) >= 12 and read == set(re.findall(r"^\| `(OPWEAVE_\w+)`", page, re.M))
 
 
 def test_the_page_on_deploying_runs(tmp_path: Path) -> None:

@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 
-from opweave.registry.errors import ShapeError
+from opweave.registry.errors import ArgumentError, DomainError, ShapeError, user_frame
+from opweave.registry.keys import BATCHED_BIT, PYTHON_BIT, state
 from opweave.registry.op import ops
 from opweave.registry.ops import surface as _surface
 from opweave.registry.promote import broadcast_shapes
@@ -46,7 +48,18 @@ def _expanded(op: str, *tensors: Tensor) -> list[Tensor]:
     """Views of one shape."""
     sizes: tuple[int, ...] = ()
     for t in tensors:
+        if not isinstance(t, Tensor):
+            raise ArgumentError(
+                f"{op}: input and target must be tensors", got=f"{t!r} ({type(t).__name__})",
+                hint="opweave.tensor(...), or full_like(input, number)",
+            )  # fmt: skip
         sizes = broadcast_shapes(op, sizes, t._sizes)
+    if tensors[0]._sizes != tensors[1]._sizes and not state.modes:
+        warnings.warn(
+            f"{op}: the target's shape {list(tensors[1]._sizes)} is not the input's {list(tensors[0]._sizes)}: they "
+            f"are broadcast to {list(sizes)}, which is rarely meant. At {user_frame()}: reshape one of them",
+            UserWarning, stacklevel=3,
+        )  # fmt: skip
     return [t if t._sizes == sizes else aten.expand.default(t, list(sizes)) for t in tensors]
 
 
@@ -179,7 +192,7 @@ def nll_loss(
     ------
     ShapeError
         If the shapes do not fit.
-    OutOfRangeError
+    DomainError
         If a target is no class.
 
     Examples
@@ -253,9 +266,33 @@ def multilabel_soft_margin_loss(
 # ---- probabilities -------------------------------------------------------------------------------------------------
 
 
+def _probabilities(name: str, t: Tensor) -> None:
+    """Refuse what is not from 0 to 1, where that can be seen without waiting for a device."""
+    if state.modes or t._keys & (PYTHON_BIT | BATCHED_BIT) or not t._device.is_host or t._storage.owner is None:
+        return
+    array = t._array
+    if not array.size or (array.min() >= 0 and array.max() <= 1):
+        return
+    raise DomainError(
+        f"binary_cross_entropy: all elements of {name} should be between 0 and 1",
+        got=f"{describe(t)}, from {float(array.min()):g} to {float(array.max()):g}",
+        hint="binary_cross_entropy_with_logits takes scores; or apply sigmoid" if name == "input"
+        else "targets are 0 and 1, or probabilities",
+    )  # fmt: skip
+
+
 def _same_shape(op: str, input: Tensor, target: Tensor) -> None:
+    for t in (input, target):
+        if not isinstance(t, Tensor):
+            raise ArgumentError(
+                f"{op}: input and target must be tensors", got=f"{t!r} ({type(t).__name__})",
+                hint="opweave.tensor(...)",
+            )  # fmt: skip
     if input._sizes != target._sizes:
-        raise ShapeError(f"{op}: the target needs the input's shape", got=describe([input, target]))
+        raise ShapeError(
+            f"{op}: the target needs the input's shape", got=describe([input, target]),
+            hint="target.unsqueeze(1), target.expand_as(input), or input.squeeze(1)",
+        )  # fmt: skip
 
 
 def binary_cross_entropy(
@@ -268,6 +305,11 @@ def binary_cross_entropy(
 ) -> Tensor:
     """-(t log(x) + (1 - t) log(1 - x)) of probabilities x, with logarithms of -100 or more.
 
+    Raises
+    ------
+    DomainError
+        If the input or the target is not from 0 to 1, in main memory and uncompiled: elsewhere that gives NaN.
+
     Examples
     --------
     >>> opweave.nn.functional.binary_cross_entropy(opweave.tensor([0.2, 0.9]), opweave.tensor([0.0, 1.0]))
@@ -275,6 +317,8 @@ def binary_cross_entropy(
     """
     number = _reduction(reduction, size_average, reduce)
     _same_shape("binary_cross_entropy", input, target)
+    _probabilities("input", input)
+    _probabilities("target", target)
     if weight is not None:
         sizes = broadcast_shapes("binary_cross_entropy", target._sizes, weight._sizes)
         weight = aten.expand.default(weight, list(sizes))

@@ -23,6 +23,7 @@ from opweave.registry.errors import ArgumentError, OpCheckError
 from opweave.registry.keys import no_modes
 from opweave.registry.op import OpOverload
 from opweave.registry.packet import OpOverloadPacket
+from opweave.registry.undeclared import told_elsewhere
 
 _TESTS: dict[str, Callable[[Sample, Tolerance], None]] = {
     "test_schema": check_schema,
@@ -114,7 +115,7 @@ def opcheck(
     results: dict[str, str | Exception] = {}
     for name in names:
         try:
-            with no_modes(), inference_mode(False), enable_grad():
+            with no_modes(), inference_mode(False), enable_grad(), told_elsewhere():
                 _TESTS[name](given, tolerance)
         except OpCheckError as error:
             if raise_exception:

@@ -48,6 +48,11 @@ class Optimizer:
                 "params argument given to the optimizer should be an iterable of Tensors or dicts",
                 got=describe(params), hint="[parameter]",
             )  # fmt: skip
+        if not isinstance(params, Iterable):
+            raise ArgumentError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts",
+                got=type(params).__name__, hint="model.parameters()",
+            )  # fmt: skip
         self.defaults = defaults
         self.state = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
@@ -83,7 +88,9 @@ class Optimizer:
             params = [parameter for _, parameter in params]
         for parameter in params:
             if not isinstance(parameter, Tensor):
-                raise ArgumentError("optimizer can only optimize Tensors", got=type(parameter).__name__)
+                raise ArgumentError(
+                    "optimizer can only optimize Tensors", got=type(parameter).__name__, hint="model.parameters()"
+                )
             if not parameter.is_leaf and not parameter.retains_grad:
                 raise ValueError("can't optimize a non-leaf Tensor")
         if len({id(p) for p in params}) != len(params):
@@ -207,6 +214,12 @@ class Optimizer:
         ValueError
             If its groups are not those of this optimizer.
         """
+        if not isinstance(state_dict, dict) or not {"state", "param_groups"} <= state_dict.keys():
+            given = [*state_dict][:5] if isinstance(state_dict, dict) else type(state_dict).__name__
+            raise ArgumentError(
+                "load_state_dict: this is no state of an optimizer", got=f"{given}",
+                hint="what optimizer.state_dict() gave, with 'state' and 'param_groups'; a model's goes to the model",
+            )  # fmt: skip
         groups = copy.deepcopy(state_dict["param_groups"])
         if len(groups) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")

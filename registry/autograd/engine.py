@@ -69,7 +69,9 @@ def _initial(outputs: list[Tensor], grads: Any, what: str) -> list[Tensor | None
             raise ArgumentError(f"{what}: gradients must be tensors or None", got=type(grad).__name__)
         elif grad._sizes != output._sizes:
             raise AutogradError(
-                f"{what}: a gradient must have the shape of its output", got=f"{describe(grad)} for {describe(output)}"
+                f"{what}: a gradient must have the shape of its output",
+                got=f"{describe(grad)} for {describe(output)}",
+                hint="opweave.ones_like(y), for instance",
             )
         elif grad._dtype.is_complex and not output._dtype.is_complex:
             raise AutogradError(f"{what}: the gradient of a real output must be real", got=describe(grad))

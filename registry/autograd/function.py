@@ -43,7 +43,9 @@ class Function:
 
     def __init__(self) -> None:
         raise AutogradError(
-            f"{type(self).__name__}: functions are not instantiated", hint=f"call {type(self).__name__}.apply(...)"
+            f"{type(self).__name__}: functions are not instantiated",
+            got=f"{type(self).__name__}()",
+            hint=f"call {type(self).__name__}.apply(...)",
         )
 
     @staticmethod

@@ -132,12 +132,15 @@ class FunctionNode(Node):
         if len(grads) != count:
             raise AutogradError(
                 f"{self.label}: backward returned {len(grads)} gradients for {count} inputs",
+                got=describe(list(grads)),
                 hint="return one for each argument of forward, None where there is none",
             )
         for i, (grad, edge) in enumerate(zip(grads, self.edges, strict=True)):
             if grad is not None and not isinstance(grad, Tensor):
                 raise AutogradError(
-                    f"{self.label}: gradient {i} must be a tensor or None", got=f"{type(grad).__name__}"
+                    f"{self.label}: gradient {i} must be a tensor or None",
+                    got=f"{type(grad).__name__}",
+                    hint="return a tensor of the shape of the input, or None where it has no gradient",
                 )
             if grad is not None and edge is None and self.input_specs[i] is None:
                 raise AutogradError(

@@ -46,7 +46,11 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     """
     if requires_grad:
         if self._dtype.kind not in "fc":
-            raise AutogradError("requires_grad: only floating and complex tensors have gradients", got=describe(self))
+            raise AutogradError(
+                "requires_grad: only floating and complex tensors have gradients",
+                got=describe(self),
+                hint="tensor([1.0, 2.0]), or x.float()",
+            )
         if not self._keys & VIEW_BIT:
             raise AutogradError("requires_grad: the tensor was made in inference mode", hint="clone() it outside")
         self._keys |= GRAD
@@ -234,7 +238,11 @@ def _set_data(self: Tensor, value: Tensor) -> None:
     if self._view_of is not None:
         raise AutogradError("data: a view cannot look elsewhere", got=describe(self), hint="x.copy_(value)")
     if self._keys & GRAD and given._dtype.kind not in "fc":
-        raise AutogradError("data: only floating and complex tensors have gradients", got=describe(given))
+        raise AutogradError(
+            "data: only floating and complex tensors have gradients",
+            got=describe(given),
+            hint="tensor([1.0, 2.0]), or x.float()",
+        )
     if hasattr(self, "_dims"):
         del self._dims
     take_place(self, given)

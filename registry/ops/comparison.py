@@ -84,7 +84,11 @@ def logical_not(k: Any, x: Any) -> Any:
 def _bitwise_types(*operands: Any) -> tuple[DType, DType]:
     common = result_type(*operands)
     if common.kind not in "biu":
-        raise DTypeError("bitwise op: only for integers and bools", got=", ".join(map(describe, operands)))
+        raise DTypeError(
+            "bitwise op: only for integers and bools",
+            got=", ".join(map(describe, operands)),
+            hint="compare first, (x > 0) & (y > 0), or convert: x.int()",
+        )
     return common, common
 
 

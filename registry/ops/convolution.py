@@ -108,6 +108,7 @@ def _geometry(
         raise ShapeError(
             f"{op}: with groups={groups} this weight needs {wanted} input channels, not {input._sizes[1]}",
             got=describe(operands),
+            hint="in_channels of the layer is the size of dimension 1 of the input, (batch, channels, ...)",
         )
     if wanted == 0:
         # PyTorch gives such a result no channels, which is not what the filters say.
@@ -379,6 +380,7 @@ def _with_batch(op: str, input: Tensor, weight: Tensor, spatial: int, run: Calla
             f"{op}: expected (channels, ...) or (batch, channels, ...) with {spatial} spatial dimensions, and a weight"
             f" of {spatial + 2} dimensions",
             got=describe([input, weight]),
+            hint="x.unsqueeze(0) adds a dimension",
         )
     if input.ndim == spatial + 2:
         return run(input)

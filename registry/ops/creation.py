@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -14,19 +13,18 @@ from opweave.registry.autograd.graph import reach
 from opweave.registry.batched import Level
 from opweave.registry.batching import bound, call, channels_last, front, wrap
 from opweave.registry.device import parse_device
-from opweave.registry.dtypes import DType, as_dtype, bool_, get_default_dtype, int64, promote_types
-from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
+from opweave.registry.dtypes import DType, as_dtype, bool_, get_default_dtype, int64
+from opweave.registry.errors import ArgumentError, ShapeError
 from opweave.registry.fake_context import LITERAL
 from opweave.registry.hooks import Hook
-from opweave.registry.interrupts import let_through
 from opweave.registry.kernels import fallthrough_kernel
 from opweave.registry.keys import AUTOGRAD_KEYS, DispatchKey, state
 from opweave.registry.memory_format import CHANNELS_LAST, contiguous_format, format_strides, preserve_format
 from opweave.registry.op import OpOverload, ops
+from opweave.registry.ops.data import as_array, shared
 from opweave.registry.ops.kinds import Decl, composite, extern, generator
 from opweave.registry.ops.samples import Make
-from opweave.registry.promote import as_element, check_integer, copied_strides, number_dtype
-from opweave.registry.scalar import narrowed
+from opweave.registry.promote import as_element, copied_strides, number_dtype
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.storage import Storage
 from opweave.registry.symbolic import Symbolic, is_finite, is_float, is_int, whole
@@ -299,7 +297,11 @@ def _arange_spec(start: Any, end: Any, step: Any, dtype: Any, layout: Any, devic
     if any(isinstance(value, complex) for value in (start, end, step)):
         raise ArgumentError("arange: bounds must be real numbers", got=f"{start}, {end}, {step}")
     if step == 0:
-        raise ArgumentError("arange: step must not be 0")
+        raise ArgumentError(
+            "arange: step must not be 0",
+            got=f"start={start}, end={end}, step={step}",
+            hint="the step leads from the start to the end",
+        )
     if not all(map(is_finite, (start, end, step))):
         raise ArgumentError("arange: bounds must be finite", got=f"{start}, {end}, {step}")
     if (end - start) * step < 0:
@@ -450,7 +452,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
         return ops.aten._to_copy.default(data, dtype=wanted, device=device)
     if state.modes and _holds_symbols(data):
         return _of_symbols(data, wanted, device)
-    array = _as_array(data, wanted)
+    array = as_array(data, wanted)
     made = Tensor._from_array(array)
     if state.modes:
         # A mode should see where the data enters; a trace that mutates it later must not change it for its next run.
@@ -484,56 +486,6 @@ def _leaves(data: Any) -> Iterator[Any]:
         yield data
 
 
-def _as_array(data: Any, wanted: DType | None) -> np.ndarray[Any, Any]:
-    typed = hasattr(data, "dtype")
-    try:
-        array = np.array(_plain(data), order="K")
-    except ValueError as error:
-        let_through(error)
-        raise ShapeError(
-            "tensor: the nested sequences are ragged", got=str(error), hint="pad them to one length"
-        ) from None
-    if array.dtype == object or array.dtype.kind in "OUS" or array.dtype.name.startswith("void"):
-        raise DTypeError(
-            "tensor: cannot infer an element type", got=type(data).__name__,
-            hint="give a number, nested lists of numbers, or a numeric NumPy array",
-        )  # fmt: skip
-    if wanted is None:
-        wanted = _data_type(data) if array.size else dtypes.from_numpy(array.dtype) if typed else get_default_dtype()
-    if array.dtype.kind == "c" and not wanted.is_complex:
-        raise DTypeError(f"tensor: complex data cannot become {wanted.name}", hint="take .real first")
-    if wanted is dtypes.uint64 and array.dtype.kind == "f":  # NumPy's for integers of which only some need 64 bits
-        whole = np.array(_plain(data), object)
-        if all(isinstance(item, int) for item in whole.flat):
-            return np.array([check_integer(n) or n % 2**64 for n in whole.flat], np.uint64).reshape(whole.shape)
-    with np.errstate(all="ignore"):
-        return narrowed(np, array, wanted) if wanted.is_stored else array.astype(wanted.numpy, copy=False)
-
-
-def _plain(data: Any) -> Any:
-    if isinstance(data, (list, tuple)):
-        return [_plain(item) for item in data]
-    return data.numpy(force=True) if isinstance(data, Tensor) else data
-
-
-def _data_type(data: Any) -> DType:
-    """The type that all values promote to; a Python float counts as the default type, a NumPy value as its own."""
-    if isinstance(data, Tensor):
-        return data._dtype
-    if hasattr(data, "dtype"):
-        return dtypes.from_numpy(data.dtype)
-    if not isinstance(data, (list, tuple)):
-        return number_dtype(data)
-    # Long lists of Python numbers have few types: each is looked at once.
-    kinds = {type(item): item for item in data if type(item) in _PLAIN_NUMBERS}
-    found = [number_dtype(item) for item in kinds.values()]
-    found += [_data_type(item) for item in data if type(item) not in _PLAIN_NUMBERS]
-    return functools.reduce(promote_types, found) if found else dtypes.bool_
-
-
-_PLAIN_NUMBERS = frozenset((bool, int, float, complex))
-
-
 def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """`data` as a tensor, sharing memory where it is a tensor or array of the wanted type and device already.
 
@@ -542,8 +494,11 @@ def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     >>> opweave.as_tensor([1, 2])
     tensor([1, 2])
     """
-    if isinstance(data, np.ndarray) and data.flags.writeable:
-        data = Tensor._from_array(data)
+    if isinstance(data, np.ndarray):
+        if data.flags.writeable:
+            data = Tensor._from_array(data)
+    elif not isinstance(data, Tensor) and hasattr(data, "__dlpack__") and not isinstance(data, np.generic):
+        data = shared(data)
     if not isinstance(data, Tensor):
         return tensor(data, dtype=dtype, device=device)
     same = dtype is None or as_dtype(dtype) is data._dtype

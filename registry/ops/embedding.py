@@ -30,7 +30,7 @@ def _embedding_spec(
     if weight.ndim != 2:
         raise ShapeError("embedding: the weight must be a matrix", got=describe(weight))
     if indices._dtype not in (dtypes.int64, dtypes.int32):
-        raise DTypeError("embedding: indices must be int32 or int64", got=describe(indices))
+        raise DTypeError("embedding: indices must be int32 or int64", got=describe(indices), hint="indices.long()")
     return contiguous((*indices._sizes, weight._sizes[1]), weight._dtype, weight._device)
 
 

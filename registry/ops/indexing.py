@@ -68,6 +68,7 @@ def _check_indices(op: str, self: Tensor, indices: Sequence[Tensor | None]) -> N
                 raise OutOfRangeError(
                     f"{op}: the mask {list(index._sizes)} does not fit the dimensions {list(covered)} it covers",
                     got=f"{describe(self)}, {describe(index)}",
+                    hint="a mask has the sizes of the first dimensions, or of those in whose place it stands",
                 )
         used += index.ndim if index._dtype in MASK_TYPES else 1
     if used > self.ndim:
@@ -157,7 +158,10 @@ def check_range(op: str, array: Any, size: int, dim: int, lowest: int) -> None:
         least, most = int(array.min()), int(array.max())
         if least < lowest or most >= size:
             worst = least if least < lowest else most
-            raise OutOfRangeError(f"{op}: index {worst} is out of range for dimension {dim} with size {size}")
+            raise OutOfRangeError(
+                f"{op}: index {worst} is out of range for dimension {dim} with size {size}",
+                got=f"indices from {least} to {most}", hint=f"indices are from {lowest} to {size - 1}",
+            )  # fmt: skip
 
 
 def _index_places(self: Tensor, indices: Sequence[Tensor | None]) -> Places | None:
@@ -286,9 +290,9 @@ index_put_ = IndexPutDecl(
 def _index_select_spec(self: Tensor, dim: int, index: Tensor) -> TensorSpec:
     axis = wrap_dim(dim, self.ndim, "index_select")
     if index.ndim > 1:
-        raise ShapeError("index_select: the index must be a vector", got=describe(index))
+        raise ShapeError("index_select: the index must be a vector", got=describe(index), hint="index.long()")
     if index._dtype not in (dtypes.int64, dtypes.int32):
-        raise DTypeError("index_select: the index must be int32 or int64", got=describe(index))
+        raise DTypeError("index_select: the index must be int32 or int64", got=describe(index), hint="index.long()")
     if not self._sizes:
         if index.numel() != 1:
             raise ShapeError("index_select: only one index into a 0-d tensor", got=describe(index))

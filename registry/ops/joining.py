@@ -40,7 +40,7 @@ def _is_legacy_empty(t: Tensor) -> bool:
 def _joined(tensors: Sequence[Tensor], dim: int) -> tuple[int, list[Tensor]]:
     """(dimension, tensors that count), after checking that they fit."""
     if not tensors:
-        raise ShapeError("cat: expected at least one tensor")
+        raise ShapeError("cat: expected at least one tensor", got="[]", hint="test for an empty list before")
     common_device("cat", tensors)
     if any(not t._sizes for t in tensors):
         raise ShapeError("cat: a 0-d tensor has no dimension to join", got=describe(tensors), hint="use stack")
@@ -55,6 +55,7 @@ def _joined(tensors: Sequence[Tensor], dim: int) -> tuple[int, list[Tensor]]:
             raise ShapeError(
                 f"cat: sizes must be the same except in dimension {axis}",
                 got=f"{describe(counted[0])} and {describe(t)}",
+                hint="unsqueeze what lacks a dimension; stack joins along a new one",
             )
     return axis, counted
 
@@ -184,9 +185,13 @@ def concat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 @composite("aten::stack(Tensor[] tensors, int dim=0) -> Tensor", explicit=True, autocast={"cpu": "promote"}, outs="out")
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     if not tensors:
-        raise ShapeError("stack: expected at least one tensor")
+        raise ShapeError("stack: expected at least one tensor", got="[]", hint="test for an empty list before")
     if any(t._sizes != tensors[0]._sizes for t in tensors):
-        raise ShapeError("stack: all tensors must have the same sizes", got=describe(tensors))
+        raise ShapeError(
+            "stack: all tensors must have the same sizes",
+            got=describe(tensors),
+            hint="pad them to one size; cat joins along a dimension that they have",
+        )
     sizes = tensors[0]._sizes
     axis = wrap_dim(dim, len(sizes) + 1, "stack")
     if axis < len(sizes) and _joined_format(tensors) != contiguous_format:  # which tensors of one more dimension hide

@@ -61,7 +61,11 @@ def check_square(op: str, *operands: Tensor) -> None:
     check_matrix(op, *operands)
     rows, columns = operands[0]._sizes[-2:]
     if rows != columns:
-        raise ShapeError(f"{op}: A must be batches of square matrices", got=f"{rows} by {columns} matrices")
+        raise ShapeError(
+            f"{op}: A must be batches of square matrices",
+            got=f"{rows} by {columns} matrices",
+            hint="the last two sizes must be equal; linalg.pinv and linalg.lstsq take other matrices",
+        )
 
 
 def batch_of(op: str, *operands: Tensor) -> tuple[int, ...]:

@@ -27,7 +27,9 @@ def _by_dim(op: str, self: Tensor, pad: Sequence[int]) -> list[tuple[int, int]]:
     """What goes before and after each dimension; the list starts with the last dimension."""
     if len(pad) % 2 or len(pad) > 2 * self.ndim:
         raise ShapeError(
-            f"{op}: needs two numbers a dimension, for the last dimensions or all", got=f"{describe(self)}, {list(pad)}"
+            f"{op}: needs two numbers a dimension, for the last dimensions or all",
+            got=f"{describe(self)}, {list(pad)}",
+            hint="(left, right) pads the last dimension, (left, right, top, bottom) the last two",
         )
     found = [(0, 0)] * (self.ndim - len(pad) // 2)
     return found + [(pad[i], pad[i + 1]) for i in range(len(pad) - 2, -1, -2)]

@@ -95,7 +95,11 @@ def axes_of(
         if ceil_mode and (count - 1) * s >= size + p:
             count = count - 1
         if count < 1:
-            raise ShapeError(f"{op}: a window is larger than the padded input", got=f"{describe(self)}, {given}")
+            raise ShapeError(
+                f"{op}: a window is larger than the padded input",
+                got=f"{describe(self)}, {given}",
+                hint="a smaller kernel_size, or more padding",
+            )
         found.append(Axis(size, count, k, s, p, d))
     return found
 

@@ -61,7 +61,11 @@ def _parsed(equation: str, tensors: Sequence[Tensor]) -> tuple[list[list[Label]]
     left, arrow, right = equation.partition("->")
     texts = left.split(",")
     if len(texts) != len(tensors):
-        raise ShapeError("einsum: as many operands as subscripts", got=f"{len(tensors)} operands for {equation!r}")
+        raise ShapeError(
+            "einsum: as many operands as subscripts",
+            got=f"{len(tensors)} operands for {equation!r}",
+            hint="subscripts of operands are separated by commas: 'ij,jk->ik'",
+        )
     operands = [_of_operand(_labels(t, equation), x, equation) for t, x in zip(texts, tensors, strict=True)]
     spread = sorted({label for labels in operands for label in labels if isinstance(label, int)})
     counts = Counter(label for labels in operands for label in labels)
@@ -195,7 +199,9 @@ def _check_sizes(queue: Sequence[tuple[Tensor, list[Label]]], equation: str) -> 
                 known[label] = size
             elif size not in (1, known[label]):
                 raise ShapeError(
-                    f"einsum: {label!r} stands for {known[label]} and {size}", got=f"{describe(x)} in {equation!r}"
+                    f"einsum: {label!r} stands for {known[label]} and {size}",
+                    got=f"{describe(x)} in {equation!r}",
+                    hint="a letter is one size in all operands",
                 )
 
 

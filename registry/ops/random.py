@@ -103,7 +103,12 @@ def manual_seed(seed: int) -> Generator:
     Generator
         The CPU's.
     """
-    _thread.seed = int(seed)
+    try:
+        _thread.seed = int(seed)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            "manual_seed: the seed must be an integer", got=f"{seed!r} ({type(seed).__name__})", hint="manual_seed(0)"
+        ) from None
     for generator in _thread.__dict__.setdefault("generators", {}).values():
         generator.manual_seed(seed)
     return default_generator(cpu)
@@ -225,7 +230,11 @@ _LONG = "ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool?
 
 def _check_range(op: str, low: int, high: int, dtype: DType) -> None:
     if high <= low:
-        raise ArgumentError(f"{op}: needs low < high", got=f"low={low}, high={high}")
+        raise ArgumentError(
+            f"{op}: needs low < high",
+            got=f"low={low}, high={high}",
+            hint="randint(low, high, size) draws from low to high - 1",
+        )
     if dtype.kind in "bui":
         bits = 1 if dtype.kind == "b" else dtype.itemsize * 8 - (dtype.kind == "i")
         if low < (-(1 << bits) if dtype.kind == "i" else 0) or high > 1 << bits:
@@ -358,7 +367,7 @@ def _normal_spec(
     mean: float, std: float, size: Any, generator: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> TensorSpec:
     if std < 0:
-        raise ArgumentError("normal: std must not be negative", got=f"std={std}")
+        raise ArgumentError("normal: std must not be negative", got=f"std={std}", hint="abs(std)")
     return contiguous(_checked("normal", size), _drawable("normal", dtype), parse_device(device))
 
 
@@ -381,7 +390,7 @@ def _normal_of(mean: Any, std: Any, generator: Any) -> Tensor:
         if std._dtype.kind == "c":
             raise DTypeError("normal: std must be real", got=describe(std))
     elif std < 0:
-        raise ArgumentError("normal: std must not be negative", got=f"std={std}")
+        raise ArgumentError("normal: std must not be negative", got=f"std={std}", hint="abs(std)")
     shape = list(broadcast_shapes("normal", *[t._sizes for t in operands]))
     like = operands[0]
     drawn = ops.aten.normal_functional.default(ops.aten.new_empty.default(like, shape), 0.0, 1.0, generator=generator)
@@ -411,7 +420,7 @@ for _overload, _arguments in (
 def normal_functional(self: Tensor, mean: float, std: float, *, generator: Any) -> Tensor:
     _drawable("normal", self._dtype)
     if std < 0:
-        raise ArgumentError("normal: std must not be negative", got=f"std={std}")
+        raise ArgumentError("normal: std must not be negative", got=f"std={std}", hint="abs(std)")
     found = _same(self)
     return filled(found, lambda source, _: _normal(source, found) * std + mean, generator)
 

@@ -250,7 +250,9 @@ def argmin() -> None:
 
 def _extremum(value: Any, index: Any, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     if self._sizes and not self._sizes[wrap_dim(dim, self.ndim, value.opname)]:
-        raise OutOfRangeError(f"{value.opname}: cannot reduce over an empty dimension", got=describe(self))
+        raise OutOfRangeError(
+            f"{value.opname}: cannot reduce over an empty dimension", got=describe(self), hint="test x.numel() before"
+        )
     source = rounded(self, dtypes.uint8) if self._dtype is dtypes.bool_ else self
     return value(self, [dim], keepdim), index(source, dim, keepdim)
 

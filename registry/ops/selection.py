@@ -131,6 +131,9 @@ where.backward(
 
 def _masked_fill_types(x: Any, mask: Any, value: Any = 0) -> tuple[DType, DType]:
     dtype = x if isinstance(x, DType) else result_type(x)
+    kind = mask if isinstance(mask, DType) else mask._dtype
+    if kind is not dtypes.bool_:
+        raise DTypeError("masked_fill: the mask must be bool", got=kind.name, hint="compare with != 0")
     as_element("masked_fill", value, dtype)
     return dtype.compute, dtype
 

@@ -177,7 +177,11 @@ def split(self: Tensor, split_size: int, dim: int = 0) -> list[Tensor]:
     at = _in_dim("split", self._sizes, dim)
     size = self._sizes[at]
     if split_size < 0 or (split_size == 0 and size):
-        raise ShapeError(f"split: a split size of {split_size} cannot cover dimension {at} with size {size}")
+        raise ShapeError(
+            f"split: a split size of {split_size} cannot cover dimension {at} with size {size}",
+            got=f"split_size={split_size}",
+            hint="split(n) makes parts of n rows each",
+        )
     if not size:
         return _of_one_call([ops.aten.slice.Tensor(self, at, 0, 0)])
     # The number of pieces is what a trace depends on, not the size.
@@ -192,7 +196,11 @@ def split(self: Tensor, split_size: int, dim: int = 0) -> list[Tensor]:
 def chunk(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
     at = _in_dim("chunk", self._sizes, dim)
     if chunks <= 0:
-        raise ShapeError(f"chunk: the number of chunks must be positive, not {chunks}")
+        raise ShapeError(
+            f"chunk: the number of chunks must be positive, not {chunks}",
+            got=f"chunks={chunks}",
+            hint="chunk(n) makes n parts",
+        )
     size = self._sizes[at]
     if not size:
         return _of_one_call([ops.aten.slice.Tensor(self, at, 0, 0) for _ in range(chunks)])

@@ -13,7 +13,7 @@ import numpy as np
 from opweave.registry import dtypes
 from opweave.registry.batching import along
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import AutogradError, DTypeError, ShapeError
+from opweave.registry.errors import AutogradError, DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.copies import rounded, widened
 from opweave.registry.ops.kinds import composite
@@ -205,11 +205,20 @@ def _class_places(op: str, self: Tensor, target: Tensor, weight: Tensor | None, 
     """(whether a row counts, its class, its weight in the compute type), after checking that the arguments fit."""
     aten = ops.aten
     if self.ndim not in (1, 2) or target._sizes != self._sizes[:-1]:
-        raise ShapeError(f"{op}: expected input (N, C) or (C) and target (N) or ()", got=describe([self, target]))
+        raise ShapeError(
+            f"{op}: expected input (N, C) or (C) and target (N) or ()", got=describe([self, target]),
+            hint="the target has one class number for each row: target.squeeze(1), or target.argmax(1) of one-hot",
+        )  # fmt: skip
     if target._dtype not in (dtypes.int64, dtypes.uint8):
-        raise DTypeError(f"{op}: the target must be int64 class numbers", got=describe(target))
+        raise DTypeError(
+            f"{op}: the target must be int64 class numbers", got=describe(target),
+            hint="target.long(); probabilities of classes need the input's shape, in cross_entropy",
+        )  # fmt: skip
     if weight is not None and weight._sizes != self._sizes[-1:]:
-        raise ShapeError(f"{op}: needs a weight for each class", got=describe([self, weight]))
+        raise ShapeError(
+            f"{op}: needs a weight for each class", got=describe([self, weight]),
+            hint=f"a weight of shape [{self._sizes[-1]}]",
+        )  # fmt: skip
     valid = aten.ne(target, ignore_index)
     place = rounded(aten.where(valid, target, 0), dtypes.int64)
     if weight is not None:
@@ -230,7 +239,15 @@ def nll_loss_forward(
 ) -> tuple[Tensor, Tensor]:
     aten = ops.aten
     valid, place, counts = _class_places("nll_loss", self, target, weight, ignore_index)
-    picked = aten.neg.default(_taken(widened(self), place))
+    try:
+        picked = aten.neg.default(_taken(widened(self), place))
+    except OutOfRangeError as error:
+        classes = self._sizes[-1]
+        raise OutOfRangeError(
+            f"nll_loss: a target is no class: the input has {classes} classes, 0 to {classes - 1}",
+            got=f"{describe(target)}, {error.what.partition(': ')[2]}",
+            hint=f"targets that do not count have the number ignore_index ({ignore_index})",
+        ) from None
     losses = aten.where(valid, aten.mul.Tensor(picked, counts), 0.0)
     if reduction == _NONE:
         return rounded(losses, self._dtype), rounded(aten.sum.default(aten.mul.Tensor(counts, 0.0)), self._dtype)

@@ -37,7 +37,9 @@ def permute(sizes: Sizes, strides: Sequence[Any], offset: Any, dims: Sequence[in
     order = [wrap_dim(d, len(sizes), "permute") for d in dims]
     if len(order) != len(sizes) or len(set(order)) != len(order):
         raise ShapeError(
-            "permute: dims must name each dimension once", got=f"dims={list(dims)} for a {len(sizes)}-d tensor"
+            "permute: dims must name each dimension once",
+            got=f"dims={list(dims)} for a {len(sizes)}-d tensor",
+            hint="permute(1, 0) swaps the two dimensions of a matrix",
         )
     return tuple(sizes[d] for d in order), tuple(strides[d] for d in order), offset
 
@@ -191,6 +193,7 @@ def expand(sizes: Sizes, strides: Sequence[Any], offset: Any, size: Sizes, impli
                 raise ShapeError(
                     f"expand: dim {d} has size {have}, not 1, and cannot become {wanted}",
                     got=f"{list(sizes)} to {list(size)}",
+                    hint="only dimensions of size 1 expand; repeat(...) copies",
                 )
             stride = 0
         new_sizes[d], new_strides[d] = wanted, stride

@@ -100,7 +100,10 @@ def _path(target: Any, what: str) -> str:
     try:
         return os.fsdecode(target)
     except TypeError:
-        raise ArgumentError(f"{what}: expected a path or a binary file", got=repr(target)) from None
+        raise ArgumentError(
+            f"{what}: expected a path or a binary file", got=f"{target!r} ({type(target).__name__})",
+            hint="'program.opweave', or open(..., 'rb')",
+        ) from None  # fmt: skip
 
 
 def to_json(value: Any) -> bytes:
@@ -137,7 +140,9 @@ def read(source: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
                 content = file.read()
         except OSError as error:
             let_through(error)
-            raise ExportError("load: the file cannot be read", got=str(error)) from None
+            raise ExportError(
+                "load: the file cannot be read", got=str(error), hint="give the path of a file that export.save wrote"
+            ) from None
         except ValueError as error:  # a NUL in the path
             let_through(error)
             raise ArgumentError("load: not a path", got=str(error)) from None

@@ -109,6 +109,11 @@ class _BatchNorm(_NormBase):
             if self.momentum is None:  # the mean of all
                 momentum = 1.0 / float(self.num_batches_tracked)
         by_batch = self.training or (self.running_mean is None and self.running_var is None)
+        if by_batch and input.numel() == input._sizes[1]:
+            raise ShapeError(
+                f"{type(self).__name__}: expected more than one value per channel in training", got=describe(input),
+                hint="a larger batch (DataLoader(..., drop_last=True)), or model.eval()",
+            )  # fmt: skip
         kept = not self.training or self.track_running_stats
         return F.batch_norm(
             input, self.running_mean if kept else None, self.running_var if kept else None, self.weight, self.bias,
@@ -119,7 +124,10 @@ class _BatchNorm(_NormBase):
 def _refuse(module: Module, input: Tensor, allowed: tuple[int, ...]) -> None:
     if input.ndim not in allowed:
         words = " or ".join(f"{n}D" for n in allowed)
-        raise ShapeError(f"{type(module).__name__}: expected {words} input", got=describe(input))
+        raise ShapeError(
+            f"{type(module).__name__}: expected {words} input", got=describe(input),
+            hint="(batch, channels, ...): unsqueeze(0) adds the batch, another BatchNorm takes other dimensions",
+        )  # fmt: skip
 
 
 class BatchNorm1d(_BatchNorm):

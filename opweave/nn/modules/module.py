@@ -234,7 +234,11 @@ class Module(Hooked, Stateful):
         """
         given: object = module
         if given is not None and not isinstance(given, Module):
-            raise ArgumentError(f"add_module: {name!r} must be a Module or None", got=_brief(module))
+            raise ArgumentError(
+                f"add_module: {name!r} must be a Module or None",
+                got=_brief(module),
+                hint="wrap a function in a class that derives from Module",
+            )
         self._store("_modules")
         self._check_name(name, "module", "_modules")
         self.__dict__["_modules"][name] = module

@@ -235,7 +235,11 @@ class Stateful:
         """
         given: object = state_dict
         if not isinstance(given, Mapping):
-            raise ArgumentError("load_state_dict: expected a dict", got=type(state_dict).__name__)
+            raise ArgumentError(
+                "load_state_dict: expected a dict",
+                got=type(state_dict).__name__,
+                hint="model.load_state_dict(opweave.load(path))",
+            )
         metadata = getattr(state_dict, "_metadata", None)
         state = OrderedDict(state_dict)
         missing, unexpected, errors = list[str](), list[str](), list[str]()

@@ -49,7 +49,11 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
     def __init__(self, *tensors: Tensor) -> None:
         if any(t._sizes[0] != tensors[0]._sizes[0] for t in tensors):
-            raise ShapeError("TensorDataset: the first sizes must be equal", got=describe(tensors))
+            raise ShapeError(
+                "TensorDataset: the first sizes must be equal",
+                got=describe(tensors),
+                hint="dimension 0 counts the examples",
+            )
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:

@@ -44,7 +44,9 @@ def normalize_axes(dim: Any, ndim: int, op: str) -> tuple[int, ...]:
         return tuple(range(ndim))
     axes = [wrap_dim(d, ndim, op) for d in (dim if isinstance(dim, (list, tuple)) else [dim])]
     if len(set(axes)) != len(axes):
-        raise ShapeError(f"{op}: a dimension appears twice", got=f"dim={list(dim)}")
+        raise ShapeError(
+            f"{op}: a dimension appears twice", got=f"dim={list(dim)}", hint="name each dimension once; -1 is the last"
+        )
     return () if not ndim else tuple(sorted(axes))
 
 
@@ -134,7 +136,9 @@ class ReductionDecl(Decl):
     def _check_nonempty(self, source: Tensor, axes: tuple[int, ...]) -> None:
         if COMBINES[self.combine] is None and any(source._sizes[d] == 0 for d in axes):
             raise ShapeError(
-                f"{self.op.opname}: cannot reduce over an empty dimension, it has no identity", got=describe(source)
+                f"{self.op.opname}: cannot reduce over an empty dimension, it has no identity",
+                got=describe(source),
+                hint="test x.numel() before",
             )
 
     def eager(self, *args: Any, **kwargs: Any) -> Tensor:

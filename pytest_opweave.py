@@ -1,0 +1,52 @@
+"""`pytest --opweave-sanitize`: run each test's Triton kernels on the CPU in the sanitizer.
+
+A test fails where a kernel of it reads or writes what it should not; the failure names the kernel, the line and what is
+wrong. `@pytest.mark.opweave_sanitize(False)` leaves a test out, `@pytest.mark.opweave_sanitize` checks one without the
+option. Without either nothing of opweave is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+_MARK = "opweave_sanitize"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options."""
+    group = parser.getgroup("opweave")
+    group.addoption(
+        "--opweave-sanitize", action="store_true", help="run the Triton kernels of each test in opweave's sanitizer"
+    )
+    group.addoption(
+        "--opweave-sanitize-benign", action="store_true",
+        help="also report programs of a kernel that write the same value to one element; implies --opweave-sanitize",
+    )  # fmt: skip
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the mark."""
+    config.addinivalue_line("markers", f"{_MARK}(enabled=True): run this test's Triton kernels in opweave's sanitizer")
+
+
+def _wanted(item: pytest.Item) -> bool:
+    mark = item.get_closest_marker(_MARK)
+    if mark is not None:
+        return bool(mark.args[0] if mark.args else mark.kwargs.get("enabled", True))
+    return bool(item.config.getoption("--opweave-sanitize") or item.config.getoption("--opweave-sanitize-benign"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
+    """Run a test, its fixtures included, within `opweave.sanitize`."""
+    with ExitStack() as stack:
+        if _wanted(item):
+            import opweave
+
+            benign = bool(item.config.getoption("--opweave-sanitize-benign"))
+            stack.enter_context(opweave.sanitize(benign=benign))
+        return (yield)

@@ -1,0 +1,120 @@
+"""Mistakes that users make and what they are told, as expected text: `messages.txt`.
+
+Each entry is an expression, as one types it, and the error below it. `EXPECTTEST_ACCEPT=1` writes the file anew.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import triton
+import triton.language as tl
+
+import opweave
+from opweave import Tensor, library
+from opweave.registry.errors import OpweaveError, Site
+
+FILE = Path(__file__).with_name("messages.txt")
+ENTRY = re.compile(r"^>>> (.*)\n((?:(?!>>>|====|\n).*\n)*)", re.M)
+ENTRIES = [(match[1], match[2].rstrip(), FILE.read_text().count("\n", 0, match.start()) + 1)
+           for match in ENTRY.finditer(FILE.read_text())]  # fmt: skip
+
+
+@triton.jit
+def double(x, y, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(y + i, tl.load(x + i, mask=i < n) * 2, mask=i < n)
+
+
+def op(body: Any = lambda x: x.clone(), fake: Any = None, schema: str = "(Tensor x) -> Tensor") -> Any:
+    """A custom op, always of the same name."""
+    made = library.custom_op("demo::f", body, mutates_args=(), schema=schema)
+    if fake is not None:
+        made.register_fake(fake)
+    return made
+
+
+def differentiable(backward: Any) -> Any:
+    made = op()
+    made.register_autograd(backward)
+    return made
+
+
+def batchable(rule: Any) -> Any:
+    made = op()
+    made.register_vmap(rule)
+    return made
+
+
+def add_one(x: Tensor) -> Tensor:
+    return x.add_(1).clone()
+
+
+class Twice(opweave.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g, g
+
+
+def leaf() -> Tensor:
+    return opweave.ones(3, requires_grad=True)
+
+
+def backward_twice() -> None:
+    loss = (leaf() * leaf()).sum()
+    loss.backward()
+    loss.backward()
+
+
+@pytest.fixture
+def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.chdir(tmp_path)
+
+    def file(name: str, data: bytes = b"hello world, this is text") -> str:
+        Path(name).write_bytes(data)
+        return name
+
+    opweave.manual_seed(0)
+    x = opweave.from_numpy(np.arange(6, dtype=np.float32).reshape(2, 3))
+    return {**globals(), "x": x, "out": opweave.empty(6), "scores": opweave.ones(4, 5), "file": file, "np": np,
+            "F": opweave.nn.functional, "nn": opweave.nn, "library": opweave.library,
+            "optim": opweave.optim, "data": opweave.utils.data, "v": leaf()}  # fmt: skip
+
+
+def told(expression: str, line: int, names: dict[str, Any]) -> str:
+    """The error of an expression that stands at a line of the file, after a look at its parts."""
+    code = compile("\n" * (line - 1) + expression, str(FILE), "eval")
+    with pytest.raises(OpweaveError) as caught:
+        eval(code, names)
+    error = caught.value
+    assert error.got, f"no `got`:\n{error}"
+    assert error.hint, f"no `hint`:\n{error}"
+    assert isinstance(error.at, Site) and error.at.line > 0
+    text = f"{type(error).__name__}: {error}".replace(f"messages.txt:{line} in <module>", "<this line>")
+    text = text.replace(f"messages.txt:{line} in <lambda>", "<this line>, in the function")
+    return re.sub(r"test_messages.py:\d+", "test_messages.py:N", text)
+
+
+@pytest.mark.parametrize(("expression", "expected", "line"), ENTRIES, ids=[entry[0] for entry in ENTRIES])
+def test_message(expression: str, expected: str, line: int, names: dict[str, Any]) -> None:
+    found = told(expression, line, names)
+    if os.environ.get("EXPECTTEST_ACCEPT"):
+        text = FILE.read_text()
+        FILE.write_text(
+            text.replace(f">>> {expression}\n{expected}", f">>> {expression}\n{found}" + "\n" * (not expected), 1)
+        )
+    else:
+        assert found == expected
+
+
+def test_there_are_a_hundred() -> None:
+    assert len({expression for expression, _, _ in ENTRIES}) >= 100
