@@ -122,6 +122,10 @@ class _Product:
         most = cx.features.registers * 3 // 4 // self.columns
         self.rows = math.ceil(self.m / math.ceil(self.m / most))
         self.shifted = shape.narrow is not None and shape.narrow.shifted
+        if self.shifted:
+            # 16 sums hide the latency as well, and then no rest of the rows takes time to compile.
+            even = next((r for r in range(self.rows, 3, -1) if self.m % r == 0), 0)
+            self.rows = even if even * self.columns >= 16 else self.rows
         self.depth = self.k
         while not self.shifted and self.width * self.depth * SIZE[elem] > HALF_CACHE and self.depth % 2 == 0:
             self.depth //= 2
@@ -166,7 +170,7 @@ class _Product:
                     self._accumulate(a, b, slot)
 
         # More at once would only take longer to compile.
-        unrolled = next(u for u in (4, 2, 1) if u == 1 or self.depth % u == 0 and u * self.rows * self.columns <= 48)
+        unrolled = next(u for u in (4, 2, 1) if u == 1 or self.depth % u == 0 and u * self.rows * self.columns <= 24)
 
         def steps(k: Operand) -> None:
             for u in range(unrolled):

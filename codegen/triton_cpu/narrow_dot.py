@@ -164,22 +164,23 @@ def _store(cx: Context, width: int, groups: Operand, place: Operand) -> None:
 def _corrections(cx: Context, narrow: Narrow, right: Buffer, n: int, k: int) -> Operand:
     """128 times the sum of each column of the right operand, `k` groups."""
     em, t, width = cx.em, vector("i32", LANES), _width(cx, n)
-    buffer = em.buffer((n,), "i32")
+    buffer, high = em.buffer((n,), "i32"), splat(_HIGH, "i32", LANES)
+    places = range(0, width, LANES)
 
-    def column(j: Operand) -> None:
-        inside = em.inst(f"and i64 {j}, {width - 1}") if n > width else j
-        first = em.offset(right.pointer, em.add(em.mul(em.sub(j, inside) if n > width else 0, k), inside), "i32")
-        total = em.slot(t, ZEROS)
+    def panel(j: Operand) -> None:
+        first = em.offset(right.pointer, em.mul(j, k), "i32")
+        totals = [em.slot(t, ZEROS) for _ in places]
 
         def add(g: Operand) -> None:
-            groups = em.inst(f"load {t}, ptr {em.offset(first, em.mul(g, width), 'i32')}, align 4")
-            high = splat(_HIGH, "i32", LANES)
-            em.line(
-                f"store {t} {multiply_groups(em, narrow, high, groups, em.inst(f'load {t}, ptr {total}'))}, ptr {total}"
-            )
+            row = em.offset(first, em.mul(g, width), "i32")
+            for place, total in zip(places, totals, strict=True):
+                groups = em.inst(f"load {t}, ptr {em.offset(row, place, 'i32')}, align 4")
+                added = multiply_groups(em, narrow, high, groups, em.inst(f"load {t}, ptr {total}"))
+                em.line(f"store {t} {added}, ptr {total}")
 
         em.loop(0, k, 1, add)
-        em.line(f"store {t} {em.inst(f'load {t}, ptr {total}')}, ptr {em.offset(buffer.pointer, j, 'i32')}, align 4")
+        for place, total in zip(places, totals, strict=True):
+            _store(cx, LANES, em.inst(f"load {t}, ptr {total}"), em.offset(buffer.pointer, em.add(j, place), "i32"))
 
-    em.loop(0, n, LANES, column)
+    em.loop(0, n, width, panel)
     return buffer.pointer
