@@ -133,6 +133,20 @@ def test_narrow_operands_in_every_order(
     assert np.all(np.abs(out - (exact[0] @ exact[1] + 3)) <= bound)
 
 
+def test_narrow_operands_at_the_ends_of_their_range() -> None:
+    for x, y in ((-128, -128), (-128, 127), (127, 127)):
+        a, b, out = np.full((16, 64), x, np.int8), np.full((64, 16), y, np.int8), np.zeros((16, 16), np.int32)
+        launch(matmul, (1, 1), a, b, out, 16, 16, 64, ACC=tl.int32, BM=16, BN=16, BK=32)
+        np.testing.assert_array_equal(out, x * y * 64)
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-9, 9, (32, 32)).astype(BF16) for _ in range(2))
+    a[3, 5], a[4, 7], a[6, 9], b[9, 11] = np.inf, np.nan, 0, -np.inf
+    out = np.zeros((32, 32), np.float32)
+    launch(matmul, (1, 1), a, b, out, 32, 32, 32, ACC=tl.float32, BM=32, BN=32, BK=32)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(out, a.astype(np.float64) @ b.astype(np.float64))
+
+
 @pytest.mark.parametrize(
     ("dtype", "name"), [(BF16, "llvm.x86.avx512bf16.dpbf16ps.512"), (np.int8, "llvm.x86.avx512.vpdpbusd.512")]
 )
