@@ -33,6 +33,8 @@ class TargetFeatures:
         Whether to work element by element, and ask `opweave_check` about each access (see `sanitizer`).
     streams : bool
         Whether stores with the cache modifier `.cs` go to memory past the caches.
+    bf16_dots, int8_dots : bool
+        Whether registers of 512 bits multiply bfloat16 in pairs and 8-bit numbers in fours (AVX512-BF16, AVX512-VNNI).
     """
 
     vector_bits: int = 256
@@ -40,6 +42,8 @@ class TargetFeatures:
     interleave: int = 4
     sanitize: bool = False
     streams: bool = False
+    bf16_dots: bool = False
+    int8_dots: bool = False
 
     @property
     def registers(self) -> int:
@@ -49,7 +53,10 @@ class TargetFeatures:
     @classmethod
     def of(cls, host: Host, sanitize: bool = False) -> TargetFeatures:
         """Those of a machine."""
-        return cls(vector_bits=host.vector_bits, fma=host.fma, sanitize=sanitize, streams=host.streams)
+        return cls(
+            vector_bits=host.vector_bits, fma=host.fma, sanitize=sanitize, streams=host.streams,
+            bf16_dots="avx512bf16" in host.features, int8_dots="avx512vnni" in host.features,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)

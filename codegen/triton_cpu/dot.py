@@ -3,28 +3,26 @@
 Both operands are packed in the type they are multiplied in: the left one row-major, the right one in panels as wide as
 the microkernel, each row-major. The innermost loop over k keeps a block of `rows` x `columns` accumulators in
 registers; what it reads of a panel stays in the first cache while all rows pass by. Where the accumulator is carried by
-the enclosing loop and used only here, it is updated in place.
+the enclosing loop and used only here, it is updated in place. Types that the machine has an instruction for are
+multiplied as they are (`narrow_dot`), others of 8 and 16 bits are widened where they are packed.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-from opweave.codegen.triton_cpu import tiles
+from opweave.codegen.triton_cpu import narrow_dot, tiles
 from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.control import copy
 from opweave.codegen.triton_cpu.elementwise import cast, from_f32, to_f32
-from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE, Buffer, vector
+from opweave.codegen.triton_cpu.emit import FLOATS, SIZE, Buffer
 from opweave.codegen.triton_cpu.lanes import ZERO, Indices, Lanes
 from opweave.codegen.triton_cpu.loops import fill, nest, outer_loops, vector_loop, vector_width
-from opweave.codegen.triton_cpu.operands import Operand, Register
+from opweave.codegen.triton_cpu.microkernel import Shape, most_columns, product
+from opweave.codegen.triton_cpu.operands import Operand
 from opweave.codegen.triton_cpu.operations import root
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.ttir import Op, Value
-
-#: Bytes that stay in the first cache beside what passes by.
-HALF_CACHE = 32 * 1024
 
 
 @root("tt.dot")
@@ -33,6 +31,12 @@ def dot(cx: Context, op: Op) -> None:
     if len(a.type.dims) not in (2, 3):
         raise unsupported(op, "only two- and three-dimensional operands")
     elem = op.result.type.elem
+    narrow = narrow_dot.instruction(cx, op)
+    if narrow is not None:
+        out = _accumulator(cx, op, c)
+        narrow_dot.multiply(cx, narrow, a, b, out)
+        cx.buffers[op.result] = out
+        return
     compute = "f32" if elem in ("f16", "bf16") else elem
     packed_a = _pack(cx, op, a, compute)
     packed_b = _pack_panels(cx, op, b, compute) if _panels_pay(cx, op, compute) else _pack(cx, op, b, compute)
@@ -52,7 +56,7 @@ def multiply(cx: Context, op: Op, c: Value, a: Buffer, b: Buffer, compute: str) 
             Buffer(cx.em.offset(buffer.pointer, item * size, buffer.elem), (), buffer.elem)
             for buffer, size in ((a, m * k), (b, k * n), (work, m * n))
         ]
-        _Product(cx, compute, m, n, k, *(p.pointer for p in parts), panels=isinstance(b, Panels)).emit()
+        product(cx, Shape(compute, m, n, k, isinstance(b, Panels)), *(p.pointer for p in parts))
     if work is not out:
         _convert(cx, work, out)
     cx.buffers[op.result] = out
@@ -110,11 +114,6 @@ class Panels(Buffer):
 def panel_width(cx: Context, elem: str) -> int:
     """Columns that the microkernel works on."""
     return most_columns(cx) * (cx.features.vector_bits // 8 // SIZE[elem])
-
-
-def most_columns(cx: Context) -> int:
-    """Registers side by side: the more, the fewer elements of the left operand are read for each multiplication."""
-    return 4 if cx.features.registers == 32 else 2
 
 
 def _panels_pay(cx: Context, op: Op, elem: str) -> bool:
@@ -187,104 +186,3 @@ def _convert(cx: Context, source: Buffer, target: Buffer) -> None:
 
     with cx.lanes(vector_width(cx, count, ["f32"])):
         vector_loop(cx, count, [], [], (ZERO,), 0, body)
-
-
-class _Product:
-    """C += A B for row-major A (m, k), C (m, n), and B (k, n), row-major or in panels, at constant sizes."""
-
-    def __init__(
-        self,
-        cx: Context,
-        elem: str,
-        m: int,
-        n: int,
-        k: int,
-        a: Operand,
-        b: Operand,
-        c: Operand,
-        *,
-        panels: bool = False,
-    ) -> None:
-        self.fma = "fma" if cx.features.fma else "fmuladd"
-        self.em, self.elem, self.m, self.n, self.k, self.a, self.b, self.c = cx.em, elem, m, n, k, a, b, c
-        lanes = cx.features.vector_bits // 8 // SIZE[elem]
-        while n % lanes:
-            lanes //= 2
-        self.lanes = lanes
-        self.columns = next(c for c in (4, 2, 1) if c <= most_columns(cx) and n % (c * lanes) == 0)
-        self.width = self.columns * lanes
-        self.pitch = self.width if panels else n
-        """Elements from a row of B to the next."""
-        # The rest of the registers is for a row of B and an element of A.
-        most = cx.features.registers * 3 // 4 // self.columns
-        self.rows = math.ceil(m / math.ceil(m / most))
-        self.depth = k
-        while self.width * self.depth * SIZE[elem] > HALF_CACHE and self.depth % 2 == 0:
-            self.depth //= 2
-        self.type = vector(elem, lanes)
-
-    def emit(self) -> None:
-        """All rows meet a part of B that stays in the cache."""
-        em, whole = self.em, self.m - self.m % self.rows
-
-        def part(j: Operand, k: Operand) -> None:
-            em.loop(0, whole, self.rows, lambda i: self._block(i, j, k, self.rows))
-            if whole < self.m:
-                self._block(whole, j, k, self.m - whole)
-
-        em.loop(
-            0, self.n, self.width,
-            lambda j: em.loop(0, self.k, self.depth, lambda k: part(j, k)),
-        )  # fmt: skip
-
-    def _block(self, i: Operand, j: Operand, start: Operand, count: int) -> None:
-        """`count` rows from i, a panel's columns from j, and `depth` products of each from `start`."""
-        em, t = self.em, self.type
-        rows = [em.add(i, r) for r in range(count)]
-        a_rows = [em.offset(self.a, em.add(em.mul(r, self.k), start), self.elem) for r in rows]
-        c_rows = [em.offset(self.c, em.add(em.mul(r, self.n), j), self.elem) for r in rows]
-        panel = em.mul(j, self.k) if self.pitch == self.width else j
-        b_column = em.offset(self.b, em.add(panel, em.mul(start, self.pitch)), self.elem)
-        size = SIZE[self.elem]
-        places = [[em.offset(c, q * self.lanes, self.elem) for q in range(self.columns)] for c in c_rows]
-        sums = [[em.slot(t, em.inst(f"load {t}, ptr {p}, align {size}")) for p in row] for row in places]
-
-        def step(k: Operand) -> None:
-            b_row = em.offset(b_column, em.mul(k, self.pitch), self.elem)
-            bs = [
-                em.inst(f"load {t}, ptr {em.offset(b_row, q * self.lanes, self.elem)}, align {size}")
-                for q in range(self.columns)
-            ]
-            for a_row, row in zip(a_rows, sums, strict=True):
-                a = self._broadcast(em.inst(f"load {LLVM_TYPE[self.elem]}, ptr {em.offset(a_row, k, self.elem)}"))
-                for b, slot in zip(bs, row, strict=True):
-                    self._accumulate(a, b, slot)
-
-        # More at once would only take longer to compile.
-        unrolled = next(u for u in (4, 2, 1) if u == 1 or self.depth % u == 0 and u * self.rows * self.columns <= 48)
-
-        def steps(k: Operand) -> None:
-            for u in range(unrolled):
-                step(em.add(k, u))
-
-        em.loop(0, self.depth, unrolled, steps)
-        for places_row, row in zip(places, sums, strict=True):
-            for place, slot in zip(places_row, row, strict=True):
-                em.line(f"store {t} {em.inst(f'load {t}, ptr {slot}')}, ptr {place}, align {size}")
-
-    def _broadcast(self, x: Register) -> Register:
-        if self.lanes == 1:
-            return x
-        one = self.em.inst(f"insertelement {self.type} poison, {LLVM_TYPE[self.elem]} {x}, i64 0")
-        return self.em.inst(
-            f"shufflevector {self.type} {one}, {self.type} poison, <{self.lanes} x i32> zeroinitializer"
-        )
-
-    def _accumulate(self, a: Register, b: Register, slot: Register) -> None:
-        em, t = self.em, self.type
-        old = em.inst(f"load {t}, ptr {slot}")
-        if self.elem in FLOATS:
-            new = em.intrinsic(self.fma, self.elem, self.lanes, [a, b, old])
-        else:
-            new = em.inst(f"add {t} {em.inst(f'mul {t} {a}, {b}')}, {old}")
-        em.line(f"store {t} {new}, ptr {slot}")

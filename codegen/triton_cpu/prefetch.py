@@ -7,6 +7,8 @@ of exponentials, asks on the way, at the same index, for
 - what later loops of the program read or write, and nothing has touched so far;
 - what was touched so far, as the next program (in the body of a loop, the next turn) will: that far away from here.
 
+So do the loops that lay out the operands of a product, for those of the next turn.
+
 Where no loop computes much, what is asked for costs as much as it saves. Asking has no effect on results, and addresses
 outside of a tensor are never read. An address counts only if it follows
 from the kernel's arguments and the program's number by sums and products, which cannot fail.
@@ -18,7 +20,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from opweave.codegen.triton_cpu.analysis import EXPENSIVE
+from opweave.codegen.triton_cpu.analysis import EXPENSIVE, uniform_step
 from opweave.codegen.triton_cpu.context import Context, pointee_size, splat_literal
 from opweave.codegen.triton_cpu.emit import Emitter
 from opweave.codegen.triton_cpu.lanes import Indices, Lanes
@@ -67,6 +69,15 @@ def soon(cx: Context, values: Sequence[Value], stores: Sequence[Op], here: Indic
     shape = (stores[0].operands[0] if stores else values[0]).type.dims
     if not _is_whole(shape, here, extent) or not _repeats(root.block):
         return ()
+    strides = Strides(cx)
+    if root.name == "tt.dot":
+        # The rows of an operand are short, and too far apart for the processor to see what is read in the next turn.
+        # Narrow ones are few lines, for which asking is no faster.
+        return tuple(
+            Soon(p, True, False) for p in own
+            if p.type.dims == shape and pointee_size(p.type) >= 4 and _is_neighbourly(strides, p, here)
+            and _drift(cx, Strides.em, p, root.block) not in (0, None)
+        )  # fmt: skip
     made = cx.tree([*values, *(op.operands[1] for op in stores)])
     cost = _cost(made)
     if cost < EXPENSIVE:
@@ -78,7 +89,6 @@ def soon(cx: Context, values: Sequence[Value], stores: Sequence[Op], here: Indic
         return ()
     found = [Soon(p, False, w) for p, w in ahead.items() if p not in cx.touched]
     found += [Soon(p, True, w) for p, w in cx.touched.items() if _drift(cx, Strides.em, p, root.block) not in (0, None)]
-    strides = Strides(cx)
     chosen = [s for s in found if s not in cx.asked and _goes_along(cx, strides, s.pointer, shape, here, extent)]
     cx.asked.update(chosen[:_MOST])
     return tuple(chosen[:_MOST])
@@ -122,8 +132,13 @@ def _goes_along(
     size = pointee_size(pointer.type)
     if pointer.type.dims != shape or not _SHORTEST <= extent * size <= _LONGEST or not _is_address(cx, pointer):
         return False
+    return _is_neighbourly(strides, pointer, here)
+
+
+def _is_neighbourly(strides: Strides, pointer: Value, here: Indices) -> bool:
+    """Whether a pointer goes through neighbouring elements with the loop."""
     lanes = strides.of(pointer, here)
-    return lanes is not None and lanes.kind == "affine" and lanes.stride == size
+    return lanes is not None and lanes.kind == "affine" and lanes.stride == pointee_size(pointer.type)
 
 
 def _is_address(cx: Context, v: Value) -> bool:
@@ -138,7 +153,7 @@ def _drift(cx: Context, em: Emitter, v: Value, block: Block) -> Operand | None:
     op = v.op
     if op is None:
         if v.block is block and block.parent is not None:
-            return _turn(cx, em, block) if v.index == 0 else None
+            return _turn(cx, em, block) if v.index == 0 else _step(cx, em, v, block)
         return 0 if v in cx.parameters or block.parent is not None and v in cx.scalars else None
     if block.parent is not None and not _is_within(op, block):
         return 0
@@ -171,6 +186,13 @@ def _turn(cx: Context, em: Emitter, block: Block) -> Operand | None:
     """By how much the number of a loop's turn grows."""
     assert block.parent is not None
     return _uniform(cx, em, block.parent.operands[2])
+
+
+def _step(cx: Context, em: Emitter, v: Value, block: Block) -> Operand | None:
+    """By how much a pointer or an index grows that a loop moves by the same in each turn."""
+    step = uniform_step(v, block.yielded[v.index - 1]) if v in cx.inductions else None
+    by = None if step is None else _uniform(cx, em, step)
+    return None if by is None else em.mul(by, pointee_size(v.type)) if v.type.elem == "ptr" else by
 
 
 def _uniform(cx: Context, em: Emitter, v: Value) -> Operand | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import triton
 import triton.language as tl
-from native import BF16, launch
+from native import BF16, compiled, launch
 
+from opweave.codegen.native import llvm
 from opweave.codegen.triton_cpu.analysis import TargetFeatures
 
 
@@ -79,6 +82,88 @@ def test_panels_of_every_width(dtype: type, acc: tl.dtype, tile: tuple[int, int,
 
 
 @triton.jit
+def strided(
+    a_ptr, b_ptr, c_ptr, M, N, K, AM: tl.constexpr, AK: tl.constexpr, BK_: tl.constexpr, BN_: tl.constexpr,
+    ACC: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, TWICE: tl.constexpr,
+):  # fmt: skip
+    rm = tl.program_id(0) * BM + tl.arange(0, BM)
+    rn = tl.program_id(1) * BN + tl.arange(0, BN)
+    acc = tl.full((BM, BN), 3, ACC)
+    for k in range(0, K, BK):
+        rk = k + tl.arange(0, BK)
+        a = tl.load(a_ptr + rm[:, None] * AM + rk[None, :] * AK, mask=(rm[:, None] < M) & (rk[None, :] < K), other=0)
+        b = tl.load(b_ptr + rn[:, None] * BN_ + rk[None, :] * BK_, mask=(rn[:, None] < N) & (rk[None, :] < K), other=0)
+        if TWICE:
+            a = (a * 2).to(a_ptr.dtype.element_ty)
+        acc = tl.dot(a, tl.trans(b), acc, out_dtype=ACC)
+    tl.store(c_ptr + rm[:, None] * N + rn[None, :], acc, mask=(rm[:, None] < M) & (rn[None, :] < N))
+
+
+@pytest.mark.parametrize("narrow", [True, False])
+@pytest.mark.parametrize(("turned_a", "turned_b"), [(False, True), (True, False)])
+@pytest.mark.parametrize("tile", [(16, 16, 32), (32, 128, 64), (64, 32, 128)], ids=str)
+@pytest.mark.parametrize("dtype", [BF16, np.int8], ids=lambda t: np.dtype(t).name)
+def test_narrow_operands_in_every_order(
+    dtype: type, tile: tuple[int, int, int], turned_a: bool, turned_b: bool, narrow: bool
+) -> None:
+    """By the machine's instructions for narrow types, where it has them, and without."""
+    (bm, bn, bk), rng = tile, np.random.default_rng(0)
+    m, n, k = bm + 3, bn + 5, bk + 7
+    whole = dtype is np.int8
+    a, b = (
+        (rng.integers(-128, 128, s) if whole else rng.standard_normal(s)).astype(dtype)
+        for s in ((k, m) if turned_a else (m, k), (n, k) if turned_b else (k, n))
+    )
+    left, right = a.T if turned_a else a, b.T if turned_b else b
+    (am, ak), (bk_, bn_) = ([s // a.itemsize for s in x.strides] for x in (left, right))
+    out = np.zeros((m, n), np.int32 if whole else np.float32)
+    features = TargetFeatures.of(llvm.host())
+    features = features if narrow else replace(features, bf16_dots=False, int8_dots=False)
+    launch(
+        strided, (2, 2), a, b, out, m, n, k, AM=am, AK=ak, BK_=bk_, BN_=bn_, ACC=tl.int32 if whole else tl.float32,
+        BM=bm, BN=bn, BK=bk, TWICE=turned_a, features_=features,
+    )  # fmt: skip
+    if turned_a:
+        left = left + left
+    exact = [x.astype(np.int64 if whole else np.float64) for x in (left, right)]
+    if whole:
+        np.testing.assert_array_equal(out, exact[0] @ exact[1] + 3)
+        return
+    bound = (np.abs(exact[0]) @ np.abs(exact[1]) + 3) * (k + 4) * np.finfo(np.float32).eps
+    assert np.all(np.abs(out - (exact[0] @ exact[1] + 3)) <= bound)
+
+
+def test_narrow_operands_at_the_ends_of_their_range() -> None:
+    for x, y in ((-128, -128), (-128, 127), (127, 127)):
+        a, b, out = np.full((16, 64), x, np.int8), np.full((64, 16), y, np.int8), np.zeros((16, 16), np.int32)
+        launch(matmul, (1, 1), a, b, out, 16, 16, 64, ACC=tl.int32, BM=16, BN=16, BK=32)
+        np.testing.assert_array_equal(out, x * y * 64)
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-9, 9, (32, 32)).astype(BF16) for _ in range(2))
+    a[3, 5], a[4, 7], a[6, 9], b[9, 11] = np.inf, np.nan, 0, -np.inf
+    out = np.zeros((32, 32), np.float32)
+    launch(matmul, (1, 1), a, b, out, 32, 32, 32, ACC=tl.float32, BM=32, BN=32, BK=32)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(out, a.astype(np.float64) @ b.astype(np.float64))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name"), [(BF16, "llvm.x86.avx512bf16.dpbf16ps.512"), (np.int8, "llvm.x86.avx512.vpdpbusd.512")]
+)
+def test_narrow_instructions_are_for_machines_that_have_them(dtype: type, name: str) -> None:
+    host = llvm.host()
+    if not {"avx512bf16", "avx512vnni"} <= host.features:
+        pytest.skip("the machine has no such instructions")
+    a, out = np.zeros((64, 64), dtype), np.zeros((64, 64), np.int32 if dtype is np.int8 else np.float32)
+    acc = tl.int32 if dtype is np.int8 else tl.float32
+    for features, count in ((TargetFeatures.of(host), 1), (TargetFeatures(512), 0)):
+        text = compiled(
+            matmul, a, a, out, 64, 64, 64, ACC=acc, BM=64, BN=64, BK=64, features_=features
+        )[2].llvm_ir  # fmt: skip
+        assert text.count(f"declare <16 x {'i32' if dtype is np.int8 else 'float'}> @{name}(") == count
+
+
+@triton.jit
 def chained(a_ptr, b_ptr, c_ptr, o_ptr, N: tl.constexpr):
     place = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
     a, b, c = tl.load(a_ptr + place), tl.load(b_ptr + place), tl.load(c_ptr + place)
@@ -96,6 +181,13 @@ def test_chained_half_precision_dots() -> None:
     p = np.maximum(f[0] @ f[1].T, 0).astype(np.float16).astype(np.float32)
     q = p @ f[2]
     np.testing.assert_allclose(out, q.astype(np.float16).astype(np.float32) @ f[2] + q, rtol=1e-3, atol=1e-4)
+
+
+def test_dots_of_one_shape_share_their_code() -> None:
+    a, out = np.zeros((16, 16), np.float16), np.zeros((16, 16), np.float32)
+    text = compiled(chained, a, a, a, out, N=16)[2].llvm_ir
+    assert text.count('call void @"opweave.dot.f32.16x16x16"') == 3
+    assert text.count('define internal void @"opweave.dot.') == 1
 
 
 @triton.jit
