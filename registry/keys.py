@@ -240,6 +240,12 @@ class DispatchMode:
     def data_accessed(self, tensor: Any, what: str) -> None:
         """Called when Python looks at a tensor's data inside the block (`item`, `numpy`, `tolist`, ...)."""
 
+    def memory_needed(self, what: str) -> None:
+        """Called before memory is read or changed without an op inside the block (`repr`, `data_ptr`, `data =`, ...)."""
+
+    def generator_accessed(self, what: str) -> None:
+        """Called before the state of the generators is read or set inside the block (`manual_seed`, ...)."""
+
     def __enter__(self) -> Self:
         for prepare in tuple(before_modes):
             prepare()

@@ -180,6 +180,7 @@ class Tensor(Strided):
 
     def untyped_storage(self) -> Storage:
         """The memory this tensor looks into."""
+        self._need_memory("untyped_storage")
         return self._storage
 
     @property
@@ -229,6 +230,7 @@ class Tensor(Strided):
         """
         if (view._sizes, view._strides, view._offset) == (self._sizes, self._strides, self._offset):
             return
+        self._need_memory("sizes in place")
         if hasattr(type(self), "__torch_dispatch__"):
             raise UnsupportedError(
                 f"{type(self).__name__}: its sizes cannot be changed in place", got=describe(self),
@@ -256,6 +258,11 @@ class Tensor(Strided):
         for mode in state.modes:
             mode.data_accessed(self, what)
 
+    def _need_memory(self, what: str) -> None:
+        """Tell active modes that memory is about to be read or changed without an op."""
+        for mode in state.modes:
+            mode.memory_needed(what)
+
     def _hand_out(self, what: str) -> None:
         """Tell who watches memory that Python looks at it."""
         if when_read.call is not None and state.include & WATCHED:
@@ -263,6 +270,8 @@ class Tensor(Strided):
 
     def data_ptr(self) -> int:
         """Device address of the first element, 0 for an empty tensor."""
+        if state.modes:
+            self._need_memory("data_ptr")
         storage = self._storage
         if 0 in self._sizes:
             return 0
@@ -379,6 +388,7 @@ class Tensor(Strided):
         return id(self)
 
     def __repr__(self) -> str:
+        self._need_memory("text")
         text = printing.shown(self, "tensor" if type(self) is Tensor else type(self).__name__)
         return f"Parameter containing:\n{text}" if self._role == "parameter" else text
 
@@ -396,6 +406,7 @@ class Tensor(Strided):
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if self.requires_grad and not self.is_leaf:
             raise AutogradError("deepcopy: the tensor has a history", got=describe(self), hint="use x.detach().clone()")
+        self._need_memory("deepcopy")
         copy = allocate(self._sizes, contiguous_strides(self._sizes), self._dtype, self._device)
         copy._array[...] = self._array
         memo[id(self)] = copy

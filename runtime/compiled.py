@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from opweave.registry import forking
-from opweave.registry.errors import ArgumentError, UnrecordedError, UnsupportedError
+from opweave.registry.errors import ArgumentError, DataDependentError, UnsupportedError
 from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.keys import BATCHED_BIT, PYTHON_BIT
 from opweave.registry.loading import load_heavy
@@ -42,10 +42,6 @@ class RecompileLimitWarning(RuntimeWarning):
     """A function changed its guards so often that it now runs uncompiled."""
 
 
-class UncompiledWarning(RuntimeWarning):
-    """A function reads what cannot be recorded, and runs uncompiled."""
-
-
 class CompiledFunction:
     """A callable that behaves as the function it was made from, compiled for the arguments it meets.
 
@@ -62,8 +58,7 @@ class CompiledFunction:
     dynamic : bool, optional
         Whether sizes of arguments are left open: all, none, or those that change.
     fullgraph : bool, optional
-        What to do where a function reads what cannot be recorded. True: raise. False: run it uncompiled, with a
-        warning. None: raise only where that is sure to differ from call to call, or cannot be compared at all.
+        Whether a function that is no single graph raises; else it runs in parts (`runtime.parts`).
     settings : str, optional
         What decides about the program of a graph, as text; without it every process traces the function.
 
@@ -83,7 +78,7 @@ class CompiledFunction:
         split: Callable[[Graph, int], Partition],
         limit: int = 8,
         dynamic: bool | None = None,
-        fullgraph: bool | None = None,
+        fullgraph: bool = False,
         settings: str | None = None,
     ) -> None:
         functools.update_wrapper(self, function, updated=())
@@ -106,8 +101,8 @@ class CompiledFunction:
         self._warned = False
         self._fullgraph = fullgraph
         self._also = Known()
-        #: Whether what does not fit a version runs uncompiled, since the function cannot be guarded.
-        self._uncompiled = False
+        #: How it runs where it is no single graph (`runtime.parts`).
+        self._parts: Any = None
         self._bind = self._parameters.binder()
         self._entry = build(self._name, self._parameters, [], self._miss)
 
@@ -180,7 +175,8 @@ class CompiledFunction:
             self._reasons.clear()
             self._openness.forget()
             self._also = Known()
-            self._warned = self._uncompiled = False
+            self._warned = False
+            self._parts = None
 
     # ---- a call that fits no version -------------------------------------------------------------------------------
 
@@ -194,14 +190,18 @@ class CompiledFunction:
                 got=", ".join(type(value).__name__ for value in (*args, *kwargs.values())),
                 hint="pass the tensors in flat lists or dicts",
             ) from None
-        if fake or self._uncompiled or not compilable():
+        if fake or not compilable():
             # Being traced itself (its ops become part of the outer graph), or batched.
             return function(*args, **kwargs)
+        if self._parts is not None:
+            return self._parts.call(function, args, kwargs)
         with self._lock, deferred():
             reasons = self.mismatches(args, kwargs)
             fitting = next((entry for entry, reason in reasons if reason is None), None)
             fitting = fitting or self._version(reasons, args, kwargs)
             call = function if fitting is None else fitting.alone(self._name, self._parameters)
+        if self._parts is not None and fitting is None:
+            return self._parts.call(function, args, kwargs)
         return call(*args, **kwargs)
 
     def _version(
@@ -215,25 +215,14 @@ class CompiledFunction:
             return None
         try:
             entry = self._compile(args, kwargs)
-        except UnsupportedError as error:
-            if not self._runs_uncompiled(error):
+        except (DataDependentError, UnsupportedError) as error:
+            if self._fullgraph:
                 raise
-            self._uncompiled = True
-            self._warn_uncompiled(error)
+            make = load_heavy("opweave.runtime.parts").Parts
+            self._parts = make(self._name, self.__wrapped__, self._compile_graph, error)
             return None
         self._install([entry, *self.entries])
         return entry
-
-    def _runs_uncompiled(self, error: UnsupportedError) -> bool:
-        if self._fullgraph:
-            return False
-        return isinstance(error, UnrecordedError) or (self._fullgraph is False and error.unguarded)
-
-    def _warn_uncompiled(self, error: UnsupportedError) -> None:
-        what = error.what.removeprefix("compile: ")
-        text = f"{self._name} runs uncompiled: {what} ({error.at}). {(error.hint or '').capitalize()}"
-        _recompiles_log.warning(text)
-        warnings.warn(text, UncompiledWarning, stacklevel=6)
 
     def _install(self, entries: list[Entry]) -> None:
         self.entries = entries
