@@ -16,7 +16,14 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from opweave.registry import forking
-from opweave.registry.errors import ArgumentError, DataDependentError, UnsupportedError
+from opweave.registry.errors import (
+    ArgumentError,
+    CompileError,
+    DataDependentError,
+    FakeTensorError,
+    TraceError,
+    UnsupportedError,
+)
 from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.keys import BATCHED_BIT, PYTHON_BIT
 from opweave.registry.loading import load_heavy
@@ -36,6 +43,10 @@ if TYPE_CHECKING:
     from opweave.tracer.graph_module import GraphModule
 
 _recompiles_log = channel("recompiles")
+#: Why a function is no single graph.
+_BREAKS = (DataDependentError, UnsupportedError)
+#: What is no matter of the function's Python: a rule that an op lacks, a mistake of the compiler.
+_REFUSALS = (FakeTensorError, TraceError, CompileError)
 
 
 class RecompileLimitWarning(RuntimeWarning):
@@ -198,16 +209,22 @@ class CompiledFunction:
         with self._lock, deferred():
             reasons = self.mismatches(args, kwargs)
             fitting = next((entry for entry, reason in reasons if reason is None), None)
-            fitting = fitting or self._version(reasons, args, kwargs)
-            call = function if fitting is None else fitting.alone(self._name, self._parameters)
-        if self._parts is not None and fitting is None:
-            return self._parts.call(function, args, kwargs)
-        return call(*args, **kwargs)
+            found = fitting or self._version(reasons, args, kwargs)
+            call = found.alone(self._name, self._parameters) if isinstance(found, Entry) else function
+        if not isinstance(found, Exception):
+            return call(*args, **kwargs)
+        parts = load_heavy("opweave.runtime.parts").Parts(self._name, function, self._compile_graph, found)
+        if isinstance(found, _BREAKS):
+            self._parts = parts
+        # Any other error may be the function's own. Then it is raised here, as it would be without compilation.
+        result = parts.call(function, args, kwargs)
+        self._parts = parts
+        return result
 
     def _version(
         self, reasons: list[tuple[Entry, str | None]], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Entry | None:
-        """A new version for these arguments; None where the call has to run uncompiled."""
+    ) -> Entry | Exception | None:
+        """A new version for these arguments; why the call has to run in parts; None where it has to run uncompiled."""
         self._tell(reasons)
         self._install([entry for entry in self.entries if entry.alive])
         if len(self.entries) >= self._limit:
@@ -215,12 +232,11 @@ class CompiledFunction:
             return None
         try:
             entry = self._compile(args, kwargs)
-        except (DataDependentError, UnsupportedError) as error:
-            if self._fullgraph:
+        except Exception as error:
+            let_through(error)
+            if self._fullgraph or isinstance(error, _REFUSALS):
                 raise
-            make = load_heavy("opweave.runtime.parts").Parts
-            self._parts = make(self._name, self.__wrapped__, self._compile_graph, error)
-            return None
+            return error
         self._install([entry, *self.entries])
         return entry
 

@@ -239,6 +239,9 @@ class PartsMode(DispatchMode):
             self._forget(before)
             return self._directly(func, args, kwargs)
         assert point is not None
+        if call.moves and not self._moved(call, args[0]):
+            self._forget(before)
+            return self._directly(func, args, kwargs)
         self._at = point
         if call.is_view:
             return self._viewed(call, func(*args, **kwargs))
@@ -332,6 +335,16 @@ class PartsMode(DispatchMode):
         self._count = count + 1
         return t
 
+    def _moved(self, call: Call, given: Tensor) -> bool:
+        """Let what is made of a pending tensor stand for its memory; whether it is one of this segment."""
+        storage = given._storage
+        for i in range(len(self._made) - 1, -1, -1):
+            reference = self._made[i][0]
+            if reference() is storage:
+                self._made[i] = reference, self._count, call, 0
+                return True
+        return False
+
     def _viewed(self, call: Call, result: Any) -> Any:
         for spec, t in zip(call.specs, [result] if call.kind is Tensor else result, strict=True):
             if spec is not None:
@@ -393,6 +406,7 @@ class PartsMode(DispatchMode):
 
     def _settle(self, what: str) -> None:
         start = time.perf_counter()
+        site = user_frame() if what is not END else None
         point, numbers, made, written = self._at, self._numbers, self._made, self._written
         inputs, metas = self._inputs, self._metas
         self._begin()
@@ -405,9 +419,9 @@ class PartsMode(DispatchMode):
             programs = point.programs.setdefault(alive, Programs(point, alive))
         places = [meta[0].index for meta in metas]
         given = [_as_entered(t, meta) for t, meta in zip(inputs, metas, strict=True)]
+        found_in = time.perf_counter() - start
         built = self.parts.built(programs, given, places, numbers)
         versions = [(storage, storage.version) for storage in written.values()]
-        running = time.perf_counter()
         try:
             with no_modes():
                 if built is None:
@@ -420,15 +434,15 @@ class PartsMode(DispatchMode):
                 storage.owner = None
                 storage.__class__ = Storage
             raise
-        ran = time.perf_counter() - running
+        ran = time.perf_counter()
         for storage, version in versions:
             storage.version = version
         taken = {id(t._storage.owner) for t in given}
         for (storage, _, call, at), t in zip(left, found, strict=True):
             _fill(storage, t, call.specs[at], taken)
-        if what is not END:
-            took = time.perf_counter() - start - ran
-            self.parts.note(user_frame(), what, len(left), sum(storage.nbytes for storage, *_ in left), took)
+        if site is not None:
+            took = found_in + time.perf_counter() - ran
+            self.parts.note(site, what, len(left), sum(storage.nbytes for storage, *_ in left), took)
 
 
 class _UnknownError(Exception):

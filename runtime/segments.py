@@ -105,6 +105,8 @@ class Call:
         Of the result: Tensor, or the tuple or list that its tensors are in.
     is_view : bool
         Whether its results are views: they are made at once, since that reads no data.
+    moves : bool
+        Whether its result takes the place of its argument, as that of `_unsafe_view`: the schema tells of no alias.
     written : tuple of (int or str)
         Positions and names of arguments that are written.
     direct : bool
@@ -116,6 +118,7 @@ class Call:
     specs: list[tuple[TensorSpec, int] | None] = field(default_factory=list)
     kind: Any = Tensor
     is_view: bool = False
+    moves: bool = False
     written: tuple[int | str, ...] = ()
     direct: bool = False
 
@@ -187,7 +190,8 @@ def learn(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], key: tuple[A
         call.specs.append((spec, span(sizes, strides) * part._dtype.itemsize))
     call.kind = Tensor if isinstance(result, Tensor) else type(result)
     call.is_view = any(views)
-    call.direct = (call.is_view and not all(views)) or (call.is_view and func.is_mutable)
+    call.moves = call.is_view and not func._schema.aliased_returns
+    call.direct = call.is_view and (not all(views) or func.is_mutable or (call.moves and len(parts) > 1))
     arguments = func._schema.arguments
     call.written = tuple([i if i < len(args) else a.name for i, a in enumerate(arguments) if a.is_write])
     return call
@@ -338,8 +342,8 @@ class Programs:
         numbers: list[float],
         opened: tuple[int, ...],
     ) -> Program:
-        if _written_and_shared(self.calls, inputs, places):
-            raise ValueError("it writes memory that two of its inputs share")
+        if _writes_twice(self.calls, inputs):
+            raise ValueError("it writes memory that more than one element lies in")
 
         def traced(*values: Any) -> list[Any]:
             now: list[Any] = list(numbers)
@@ -421,11 +425,13 @@ def run_calls(
     return [values[i] for i in alive]
 
 
-def _written_and_shared(calls: Sequence[Call], inputs: Sequence[Tensor], places: Sequence[int]) -> bool:
-    """Whether anything is written while two inputs lie in one memory."""
-    if len({id(t._storage) for t in inputs}) == len(inputs):
+def _writes_twice(calls: Sequence[Call], inputs: Sequence[Tensor]) -> bool:
+    """Whether anything is written while two inputs, or two elements of one, may lie in one memory."""
+    if not any(call.written for call in calls):
         return False
-    return any(call.written for call in calls)
+    if len({id(t._storage) for t in inputs}) < len(inputs):
+        return True
+    return any(step == 0 and size > 1 for t in inputs for size, step in zip(t._sizes, t._strides, strict=True))
 
 
 class PendingStorage(Storage):
