@@ -220,6 +220,12 @@ class DispatchState(threading.local):
 state = DispatchState()
 
 
+def need_memory(what: str) -> None:
+    """Tell active modes that memory is about to be read or changed without an op."""
+    for mode in state.modes:
+        mode.memory_needed(what)
+
+
 #: Called where a mode becomes active: what modes are to see may have been loaded by now.
 before_modes: list[Callable[[], None]] = []
 

@@ -21,7 +21,7 @@ from opweave.registry.device import Device, cpu, meta, parse_device
 from opweave.registry.dtypes import DType, as_dtype, from_numpy as dtype_from_numpy, get_default_dtype
 from opweave.registry.errors import ArgumentError, AutogradError, DeviceError, DTypeError, ShapeError, UnsupportedError
 from opweave.registry.hooks import Hook
-from opweave.registry.keys import GRAD, PYTHON_BIT, TENSOR_BITS as _KEY_BITS, VIEW_BIT, WATCHED, state
+from opweave.registry.keys import GRAD, PYTHON_BIT, TENSOR_BITS as _KEY_BITS, VIEW_BIT, WATCHED, need_memory, state
 from opweave.registry.spec import TensorSpec, contiguous_strides, span
 from opweave.registry.storage import Storage
 from opweave.registry.strided import Strided
@@ -180,7 +180,7 @@ class Tensor(Strided):
 
     def untyped_storage(self) -> Storage:
         """The memory this tensor looks into."""
-        self._need_memory("untyped_storage")
+        need_memory("untyped_storage")
         return self._storage
 
     @property
@@ -230,7 +230,7 @@ class Tensor(Strided):
         """
         if (view._sizes, view._strides, view._offset) == (self._sizes, self._strides, self._offset):
             return
-        self._need_memory("sizes in place")
+        need_memory("sizes in place")
         if hasattr(type(self), "__torch_dispatch__"):
             raise UnsupportedError(
                 f"{type(self).__name__}: its sizes cannot be changed in place", got=describe(self),
@@ -258,11 +258,6 @@ class Tensor(Strided):
         for mode in state.modes:
             mode.data_accessed(self, what)
 
-    def _need_memory(self, what: str) -> None:
-        """Tell active modes that memory is about to be read or changed without an op."""
-        for mode in state.modes:
-            mode.memory_needed(what)
-
     def _hand_out(self, what: str) -> None:
         """Tell who watches memory that Python looks at it."""
         if when_read.call is not None and state.include & WATCHED:
@@ -270,8 +265,7 @@ class Tensor(Strided):
 
     def data_ptr(self) -> int:
         """Device address of the first element, 0 for an empty tensor."""
-        if state.modes:
-            self._need_memory("data_ptr")
+        need_memory("data_ptr")
         storage = self._storage
         if 0 in self._sizes:
             return 0
@@ -344,9 +338,11 @@ class Tensor(Strided):
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
+        if state.modes:
+            self._look("tolist")
         if when_read.call is not None:
             self._hand_out("tolist")
-        array = self.numpy(force=True)
+        array = self._array if self._device.is_host else self.numpy(force=True)
         return (array.astype(np.float32) if self._dtype.name == "bfloat16" else array).tolist()
 
     def __bool__(self) -> bool:
@@ -388,7 +384,7 @@ class Tensor(Strided):
         return id(self)
 
     def __repr__(self) -> str:
-        self._need_memory("text")
+        need_memory("text")
         text = printing.shown(self, "tensor" if type(self) is Tensor else type(self).__name__)
         return f"Parameter containing:\n{text}" if self._role == "parameter" else text
 
@@ -406,7 +402,7 @@ class Tensor(Strided):
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if self.requires_grad and not self.is_leaf:
             raise AutogradError("deepcopy: the tensor has a history", got=describe(self), hint="use x.detach().clone()")
-        self._need_memory("deepcopy")
+        need_memory("deepcopy")
         copy = allocate(self._sizes, contiguous_strides(self._sizes), self._dtype, self._device)
         copy._array[...] = self._array
         memo[id(self)] = copy
@@ -450,12 +446,7 @@ def _require_subclass(cls: Any, what: str) -> None:
 
 
 def _unpickle(
-    array: Any,
-    device: str,
-    requires_grad: bool = False,
-    role: str | None = None,
-    sizes: Any = None,
-    strides: Any = None,
+    array: Any, device: str, requires_grad: bool = False, role: str | None = None, sizes: Any = None, strides: Any = None
 ) -> Tensor:
     target = Device(device)
     made = Tensor._from_array(target.memory.from_host(array, target.index), target)

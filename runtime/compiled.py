@@ -77,6 +77,8 @@ class CompiledFunction:
     ----------
     entries : list of Entry
         The compiled versions, newest first.
+    parts : Parts or None
+        Its segments, where it is no single graph (`runtime.parts`); calls that fit no version run in parts then.
     """
 
     __opweave_wrapper__ = True
@@ -112,8 +114,7 @@ class CompiledFunction:
         self._warned = False
         self._fullgraph = fullgraph
         self._also = Known()
-        #: How it runs where it is no single graph (`runtime.parts`).
-        self._parts: Any = None
+        self.parts: Any = None
         self._bind = self._parameters.binder()
         self._entry = build(self._name, self._parameters, [], self._miss)
 
@@ -187,7 +188,7 @@ class CompiledFunction:
             self._openness.forget()
             self._also = Known()
             self._warned = False
-            self._parts = None
+            self.parts = None
 
     # ---- a call that fits no version -------------------------------------------------------------------------------
 
@@ -204,8 +205,8 @@ class CompiledFunction:
         if fake or not compilable():
             # Being traced itself (its ops become part of the outer graph), or batched.
             return function(*args, **kwargs)
-        if self._parts is not None:
-            return self._parts.call(function, args, kwargs)
+        if self.parts is not None:
+            return self.parts.call(function, args, kwargs)
         with self._lock, deferred():
             reasons = self.mismatches(args, kwargs)
             fitting = next((entry for entry, reason in reasons if reason is None), None)
@@ -213,12 +214,13 @@ class CompiledFunction:
             call = found.alone(self._name, self._parameters) if isinstance(found, Entry) else function
         if not isinstance(found, Exception):
             return call(*args, **kwargs)
-        parts = load_heavy("opweave.runtime.parts").Parts(self._name, function, self._compile_graph, found)
+        reason = f"{getattr(found, 'what', found)} ({getattr(found, 'at', 'not known where')})"
+        parts = load_heavy("opweave.runtime.parts").Parts(self._name, function, self._compile_graph, reason)
         if isinstance(found, _BREAKS):
-            self._parts = parts
+            self.parts = parts
         # Any other error may be the function's own. Then it is raised here, as it would be without compilation.
         result = parts.call(function, args, kwargs)
-        self._parts = parts
+        self.parts = parts
         return result
 
     def _version(
@@ -232,11 +234,15 @@ class CompiledFunction:
             return None
         try:
             entry = self._compile(args, kwargs)
+        except _BREAKS as error:
+            if self._fullgraph:
+                raise
+            return error.with_traceback(None)
         except Exception as error:
             let_through(error)
             if self._fullgraph or isinstance(error, _REFUSALS):
                 raise
-            return error
+            return error.with_traceback(None)
         self._install([entry, *self.entries])
         return entry
 

@@ -106,7 +106,7 @@ class Parts:
         The user's.
     compile_graph : callable
         ``(GraphModule, name) -> Program``.
-    reason : Exception
+    reason : str
         Why it is no single graph.
 
     Attributes
@@ -122,7 +122,7 @@ class Parts:
         name: str,
         function: Callable[..., Any],
         compile_graph: Callable[[GraphModule, str], Program],
-        reason: Exception,
+        reason: str,
     ) -> None:
         self.name = name
         self.reason = reason
@@ -145,6 +145,16 @@ class Parts:
                 return function(*args, **kwargs)
             finally:
                 mode.settle(END)
+
+    @property
+    def segments(self) -> int:
+        """The segments that were met."""
+        waiting, count = [*self.roots.values()], 0
+        while waiting:
+            point = waiting.pop()
+            waiting += point.next.values()
+            count += bool(point.programs)
+        return count
 
     def root(self) -> Point:
         """Where segments begin."""

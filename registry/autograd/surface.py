@@ -9,7 +9,7 @@ from typing import Any
 from opweave.registry.autograd import engine
 from opweave.registry.autograd.graph import AccumulateGrad, Node, RemovableHandle, edge_of, grad_fn_of, meta_of
 from opweave.registry.errors import ArgumentError, AutogradError
-from opweave.registry.keys import GRAD, VIEW_BIT, state
+from opweave.registry.keys import GRAD, VIEW_BIT, need_memory
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe, take_place
 
@@ -177,8 +177,7 @@ def _set_data(self: Tensor, value: Tensor) -> None:
         raise AutogradError("data: a view cannot look elsewhere", got=describe(self), hint="x.copy_(value)")
     if self._keys & GRAD and given._dtype.kind not in "fc":
         raise AutogradError("data: only floating and complex tensors have gradients", got=describe(given))
-    if state.modes:
-        self._need_memory("data")
+    need_memory("data")
     if hasattr(self, "_dims"):
         del self._dims
     take_place(self, given)

@@ -152,7 +152,7 @@ def attempt(program: Program, backend: str = "opweave", calls: int = 4) -> Outco
                 error = expected.error or got.error
                 assert error is not None
                 who = "eager" if expected.error is not None else "compiled"
-                if who == "compiled" and compiled._parts is None:
+                if who == "compiled" and compiled.parts is None:
                     return Outcome("refused")  # by what is one graph: `mutation_programs` looks into that
                 return Outcome("failed", f"only {who} raises {programs.one_line(error)}")
             if expected.error is not None:
@@ -160,12 +160,12 @@ def attempt(program: Program, backend: str = "opweave", calls: int = 4) -> Outco
                 if not isinstance(got.error, type(expected.error)):
                     return Outcome("failed", f"{programs.one_line(expected.error)} / {programs.one_line(got.error)}")
                 return Outcome("raises")
-            if "gradients" in got.facts and "gradients" not in expected.facts and compiled._parts is None:
+            if "gradients" in got.facts and "gradients" not in expected.facts and compiled.parts is None:
                 return Outcome("refused")
             found = programs.difference(expected, got)
             if found is not None:
                 return Outcome("failed", f"call {seed}: {found}")
-    return Outcome("parts" if compiled._parts is not None else "whole")
+    return Outcome("parts" if compiled.parts is not None else "whole")
 
 
 def failure(seed: int) -> tuple[Outcome, str]:
