@@ -38,9 +38,9 @@ def compile(
         returned.
     fullgraph : bool, optional
         What to do with a function that is no single graph: it prints, branches on data, asks for a number, changes
-        Python state, or reads what cannot be guarded. True: raise, naming the line. None and False: run it in parts. Its
-        Python runs at each call; the ops between two such lines are compiled together (`runtime.parts`), and `explain`
-        lists the lines.
+        Python state, or reads what cannot be guarded. True: raise, naming the line. None and False: run it in parts.
+        Its Python runs at each call; the ops between two such lines are compiled together (`runtime.parts`), and
+        `explain` lists the lines.
     dynamic : bool, optional
         Whether one version serves many sizes of the arguments. True: all sizes are left open from the start. None: a
         size is fixed until a call brings another one, from then on it is open. False: a version for each size. See

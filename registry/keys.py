@@ -237,6 +237,10 @@ class DispatchMode:
     the next mode or to the kernel. Composite-implicit ops are decomposed before any mode sees them.
     """
 
+    #: Takes the calls of ops in place of `__torch_dispatch__` where a mode cannot spend the time on it: with all
+    #: arguments, those too that are the defaults, and with the mode still active.
+    record: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
+
     def __torch_dispatch__(
         self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
@@ -247,7 +251,7 @@ class DispatchMode:
         """Called when Python looks at a tensor's data inside the block (`item`, `numpy`, `tolist`, ...)."""
 
     def memory_needed(self, what: str) -> None:
-        """Called before memory is read or changed without an op inside the block (`repr`, `data_ptr`, `data =`, ...)."""
+        """Called before memory is read or changed without an op inside the block (`repr`, `data_ptr`, `data =`)."""
 
     def generator_accessed(self, what: str) -> None:
         """Called before the state of the generators is read or set inside the block (`manual_seed`, ...)."""

@@ -230,51 +230,89 @@ class PartsMode(DispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        kwargs = kwargs or {}
-        if type(func) is not OpOverload:
-            return self._directly(func, args, kwargs)
-        if func.body is not None:  # a triton_op: what its body calls is seen
-            with self:
-                return func.body(*args, **kwargs)
+        """Make a call of a higher-order op, a launch say, at once; `record` takes all others."""
+        return self._directly(func, args, kwargs or {})
+
+    def record(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Let an op wait: give results of which it is known what they look like.
+
+        Parameters
+        ----------
+        op : OpOverload
+            What is called.
+        args, kwargs : tuple, dict
+            With what.
+        """
         before = self._count, len(self._inputs), len(self._numbers)
-        key = self._key(func, args, kwargs)
-        point = None
-        if key is not None:
+        known, operand = self._known, self._operand
+        positional: list[Any] = []
+        try:
+            for value in args:
+                # What most operands are: a tensor that is known, or a plain constant.
+                found = known.get(id(value))
+                if found is not None and found[0]() is value:
+                    positional.append(found[1])
+                elif value.__class__ is int or value is None:
+                    positional.append(value)
+                else:
+                    positional.append(operand(value))
+            named = tuple([operand(value) for value in kwargs.values()]) if kwargs else ()
+        except _UnknownError:
+            key = point = None
+        else:
+            key = op, tuple(positional), tuple(kwargs), named
             point = self._at.next.get(key)
-            if point is None and len(self._at.next) < FAN_LIMIT:
-                call = learn(func, args, kwargs, key, user_frame())
-                point = self._at.next.setdefault(key, Point(self._at, call))
+            if point is not None and point.call.is_plain and not self._exposed:  # type: ignore[union-attr]
+                self._at = point
+                return self._pending(point.call, 0)  # type: ignore[arg-type]
+        modes, include = state.modes, state.include
+        state.modes = outer = modes[:-1]
+        if not outer:
+            state.include = include & ~PYTHON_BIT
+        try:
+            return self._recorded(op, args, kwargs, key, point, before)
+        finally:
+            state.modes, state.include = modes, include
+
+    def _recorded(
+        self,
+        op: OpOverload,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        key: tuple[Any, ...] | None,
+        point: Point | None,
+        before: tuple[int, int, int],
+    ) -> Any:
+        """Handle a call that is more than a new result, with the mode inactive."""
+        if op.body is not None:  # a triton_op: what its body calls is seen
+            self._forget(before)
+            with self:
+                return op.body(*args, **kwargs)
+        if key is not None and point is None and len(self._at.next) < FAN_LIMIT:
+            point = self._at.next.setdefault(key, Point(self._at, learn(op, args, kwargs, key, user_frame())))
         call = None if point is None else point.call
-        if call is None or call.direct or (self._exposed and self._reads_exposed(call, args, kwargs)):
+        if (
+            point is None
+            or call is None
+            or call.direct
+            or (self._exposed and self._reads_exposed(call, args, kwargs))
+            or (call.moves and not self._moved(call, args[0]))
+        ):
             self._forget(before)
-            return self._directly(func, args, kwargs)
-        assert point is not None
-        if call.moves and not self._moved(call, args[0]):
-            self._forget(before)
-            return self._directly(func, args, kwargs)
+            return self._directly(op, args, kwargs)
         self._at = point
         if call.is_view:
-            return self._viewed(call, func(*args, **kwargs))
+            return self._viewed(call, op(*args, **kwargs))
         if call.written:
-            self._write(func, call, args, kwargs)
+            self._write(op, call, args, kwargs)
         if call.kind is Tensor:
-            made = call.specs[0]
-            return self._pending(call, 0) if made is not None else _handed_back(func, args, kwargs)
+            return _handed_back(op, args, kwargs) if call.specs[0] is None else self._pending(call, 0)
         if None in call.specs:
             return self._mixed(call, args, kwargs)
         return call.kind([self._pending(call, i) for i in range(len(call.specs))])
 
-    def _key(self, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
-        """The call as an edge; None where it has operands that are not known here."""
-        try:
-            positional = tuple([self._operand(value) for value in args])
-            if not kwargs:
-                return func, positional, (), ()
-            return func, positional, tuple(kwargs), tuple([self._operand(value) for value in kwargs.values()])
-        except _UnknownError:
-            return None
-
     def _operand(self, value: Any) -> Any:
+        """What stands for an operand in the key of its call."""
         kind = type(value)
         if kind is Tensor or isinstance(value, Tensor):
             known = self._known.get(id(value))

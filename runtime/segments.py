@@ -111,6 +111,8 @@ class Call:
         Positions and names of arguments that are written.
     direct : bool
         Whether it cannot be recorded: it is made at once, after everything before it.
+    is_plain : bool
+        Whether all it does is to give one new tensor.
     """
 
     key: tuple[Any, ...]
@@ -121,6 +123,7 @@ class Call:
     moves: bool = False
     written: tuple[int | str, ...] = ()
     direct: bool = False
+    is_plain: bool = False
 
 
 class Point:
@@ -193,6 +196,7 @@ def learn(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], key: tuple[A
     call.moves = call.is_view and not func._schema.aliased_returns
     call.direct = call.is_view and (not all(views) or func.is_mutable or (call.moves and len(parts) > 1))
     arguments = func._schema.arguments
+    call.is_plain = call.kind is Tensor and not (func.is_mutable or any(views) or call.specs[0] is None)
     call.written = tuple([i if i < len(args) else a.name for i, a in enumerate(arguments) if a.is_write])
     return call
 

@@ -120,9 +120,7 @@ def _fake_rule(op: OpOverload) -> Any:
                 return value
             if all(type(n) is int for n in (*value._sizes, *value._strides)):
                 device = places[0] if places else "cpu"
-                return torch.empty_strided(
-                    value._sizes, value._strides, dtype=torch_dtype(value._dtype), device=device
-                )
+                return torch.empty_strided(value._sizes, value._strides, dtype=torch_dtype(value._dtype), device=device)
             context = torch.library.get_ctx()
             sizes = [n if type(n) is int else context.new_dynamic_size() for n in value._sizes]
             return torch.empty(sizes, dtype=torch_dtype(value._dtype), device=places[0] if places else "cpu")
@@ -155,7 +153,9 @@ def _register_gradient(op: OpOverload, made: Any) -> None:
         tensors = _tensors([*args, *kwargs.values()][:count])
         return [_like(t) for t in tensors]
 
-    backward_op = torch.library.custom_op(f"{op.name}_backward", kernel, mutates_args=(), schema=f"({declared}) -> Tensor[]")
+    backward_op = torch.library.custom_op(
+        f"{op.name}_backward", kernel, mutates_args=(), schema=f"({declared}) -> Tensor[]"
+    )
     backward_op.register_fake(fake)
 
     def setup_context(ctx: Any, inputs: Any, output: Any, keyword_only_inputs: dict[str, Any] | None = None) -> None:
@@ -171,7 +171,7 @@ def _register_gradient(op: OpOverload, made: Any) -> None:
         results = saved[len(saved) - ctx.results :]
         waiting = iter(saved)
         values = [_restored(form, waiting) for form in ctx.form]
-        found = iter(backward_op(*values, results, [g for g in leaves(list(grads))]))
+        found = iter(backward_op(*values, results, list(leaves(list(grads)))))
 
         def one(value: Any) -> Any:
             if not isinstance(value, torch.Tensor):

@@ -1,4 +1,4 @@
-"""opweave and PyTorch in one process: shared tensors, `torch.compile` with opweave's kernels, ops in `torch.library`."""
+"""opweave and PyTorch in one process: shared tensors, `torch.compile` by opweave, ops in `torch.library`."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_trace_and_a_function_in_parts_know_that_memory_is_shared():
 
 
 def test_pytorch_is_imported_by_use_only():
-    text = "import opweave, opweave.compat, opweave.library, sys; opweave.library.to_torch; assert 'torch' not in sys.modules"
+    text = "import opweave.compat, opweave.library as o, sys; o.to_torch; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", text], check=True)
 
 
@@ -210,9 +210,7 @@ def _(x, ys):
 
 
 @custom_op("interop_tests::halves", mutates_args=())
-def halves(
-    xs: list[opweave.Tensor], n: int, *, flag: bool = False
-) -> tuple[opweave.Tensor, opweave.Tensor]:
+def halves(xs: list[opweave.Tensor], n: int, *, flag: bool = False) -> tuple[opweave.Tensor, opweave.Tensor]:
     return xs[0] * n, xs[1].sum() * 1
 
 
@@ -225,9 +223,7 @@ def _keep_sizes(ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Any) ->
     ctx.n, ctx.sizes = inputs[1], inputs[0][1].shape
 
 
-halves.register_autograd(
-    lambda ctx, a, b: ([a * ctx.n, b.expand(ctx.sizes) * 1], None), setup_context=_keep_sizes
-)
+halves.register_autograd(lambda ctx, a, b: ([a * ctx.n, b.expand(ctx.sizes) * 1], None), setup_context=_keep_sizes)
 
 
 @custom_op("interop_tests::places", mutates_args=())

@@ -254,7 +254,8 @@ class Square(opweave.autograd.Function):
         return t * t
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        (grad,) = grad_outputs
         (t,) = ctx.saved_tensors
         return grad * t * (2 if float(grad.abs().sum()) >= 0 else 3)
 
@@ -268,13 +269,14 @@ def custom_function(x, w, notes):
 
 @breaks(1)
 def gradients_inside(x, w, notes):
-    (grad,) = opweave.autograd.grad(((w * x) ** 2).sum(), w)
+    grad: Any = opweave.autograd.grad(((w * x) ** 2).sum(), w)[0]
     notes.append(float(grad.norm()))
     return w - 0.1 * grad
 
 
 _module = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)).double()
-for _i, _p in enumerate(_module.parameters()):
+_parameters: list[Any] = [*_module.parameters()]
+for _i, _p in enumerate(_parameters):
     _p.data = (opweave.arange(_p.numel()).reshape(_p.shape) % 5 - 2).double() / 4 + _i
 
 

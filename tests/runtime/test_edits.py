@@ -35,6 +35,7 @@ def compiled(function: Any, **options: Any) -> Any:
 
 KINDS = list(dict.fromkeys(case.kind for case in edits.all_cases()))
 
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_kind_of_edit(kind):
     """One or two cases of each kind; all with OPWEAVE_FULL_MATRIX=1, as `edits.py` runs them."""

@@ -42,7 +42,7 @@ def observed(function: Any, seed: int) -> dict[str, Any]:
     with contextlib.redirect_stdout(written):
         results = function(x, w, notes)
     results = results if isinstance(results, tuple) else (results,)
-    loss = sum((t * t).sum() for t in results)
+    loss: Any = sum((t * t).sum() for t in results)
     if loss.requires_grad:
         loss.backward()
     return {
@@ -70,7 +70,9 @@ def same(expected: Any, got: Any, what: str) -> None:
         assert expected == got, what
 
 
-@pytest.mark.parametrize(("function", "times"), break_functions.CASES, ids=[f.__name__ for f, _ in break_functions.CASES])
+@pytest.mark.parametrize(
+    ("function", "times"), break_functions.CASES, ids=[f.__name__ for f, _ in break_functions.CASES]
+)
 def test_thirty_functions(function, times):
     module, counter = break_functions._module, break_functions._counter
     state = copy.deepcopy(module.state_dict())
@@ -78,6 +80,7 @@ def test_thirty_functions(function, times):
     expected, got = [], []
     for call, seen in ((function, expected), (compiled, got)):
         module.load_state_dict(copy.deepcopy(state))
+        p: Any
         for p in module.parameters():
             p.grad = None
         counter["calls"] = 0
@@ -137,9 +140,10 @@ def test_results_are_plain_tensors_and_nothing_is_kept():
         return y, y.t(), y[0]
 
     compiled = opweave.compile(f)
-    for _ in range(3):
-        x = opweave.ones(2, 3)
-        y, t, row = compiled(x)
+    for _ in range(2):
+        compiled(opweave.ones(2, 3))
+    x = opweave.ones(2, 3)
+    y, t, row = compiled(x)
     assert type(y) is Tensor
     assert type(y._storage).__name__ == "Storage"
     assert y._storage is t._storage is row._storage
@@ -215,8 +219,9 @@ def test_errors_come_as_they_come_without_compilation():
 
 def test_an_index_out_of_range_is_told():
     def f(x, i):
-        if x.sum() > -1:
-            y = x * 2
+        y = x * 2
+        if y.sum() > 1e9:
+            y = y + 1
         return y[i]
 
     compiled = opweave.compile(f)
@@ -270,10 +275,14 @@ def test_explain_lists_the_breaks():
 
     with contextlib.redirect_stdout(io.StringIO()):
         explained = opweave.explain(opweave.compile(f))
-        for _ in range(3):
-            found = explained(opweave.ones(3))
+        for _ in range(2):
+            explained(opweave.ones(3))
+        found = explained(opweave.ones(3))
     first = f.__code__.co_firstlineno
-    assert [(each.site.line - first, each.what, each.times) for each in found.breaks] == [(2, "text", 3), (3, "item", 3)]
+    assert [(each.site.line - first, each.what, each.times) for each in found.breaks] == [
+        (2, "text", 3),
+        (3, "item", 3),
+    ]
     assert found.segments == found.programs == 3
     assert "print inside a compiled function" in found.reason
     assert f"break at test_parts.py:{first + 2}: text (3x" in str(found)
