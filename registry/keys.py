@@ -237,9 +237,9 @@ class DispatchMode:
     the next mode or to the kernel. Composite-implicit ops are decomposed before any mode sees them.
     """
 
-    #: Takes the calls of ops in place of `__torch_dispatch__` where a mode cannot spend the time on it: with all
+    #: A method `(op, args, kwargs)` that takes the calls of ops in place of `__torch_dispatch__`, where a mode cannot spend the time on it: with all
     #: arguments, those too that are the defaults, and with the mode still active.
-    record: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
+    record: Any = None
 
     def __torch_dispatch__(
         self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None

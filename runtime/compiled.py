@@ -16,14 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from opweave.registry import forking
-from opweave.registry.errors import (
-    ArgumentError,
-    CompileError,
-    DataDependentError,
-    FakeTensorError,
-    TraceError,
-    UnsupportedError,
-)
+from opweave.registry.errors import ArgumentError, DataDependentError, DTypeError, OpweaveError, UnsupportedError
 from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.keys import BATCHED_BIT, PYTHON_BIT
 from opweave.registry.loading import load_heavy
@@ -45,8 +38,6 @@ if TYPE_CHECKING:
 _recompiles_log = channel("recompiles")
 #: Why a function is no single graph.
 _BREAKS = (DataDependentError, UnsupportedError)
-#: What is no matter of the function's Python: a rule that an op lacks, a mistake of the compiler.
-_REFUSALS = (FakeTensorError, TraceError, CompileError)
 
 
 class RecompileLimitWarning(RuntimeWarning):
@@ -240,7 +231,9 @@ class CompiledFunction:
             return error.with_traceback(None)
         except Exception as error:
             let_through(error)
-            if self._fullgraph or isinstance(error, _REFUSALS):
+            # Python's own may come of what stands for numbers while tracing, and so may dtypes that are not known. Ours
+            # say what is wrong with a call, an op or its rules.
+            if self._fullgraph or (isinstance(error, OpweaveError) and not isinstance(error, DTypeError)):
                 raise
             return error.with_traceback(None)
         self._install([entry, *self.entries])

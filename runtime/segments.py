@@ -462,7 +462,7 @@ class PendingStorage(Storage):
     def fill(self, source: Storage) -> None:
         """Take over another storage's memory."""
         self.owner, self._ptr, self._bytes, self.nbytes = source.owner, source._ptr, source._bytes, source.nbytes
-        self.__class__ = Storage
+        self.__class__ = Storage  # type: ignore[assignment]  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def tensors_of_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:

@@ -280,10 +280,10 @@ def _batch_rule(op: OpOverload, made: Any) -> Any:
 
 def _example(values: Any, dims: Any, at: int) -> list[Any]:
     """The arguments of one example."""
-    picked: list[Any] = []
+    torch, picked = pytorch(), []
     for value, dim in zip(values, dims, strict=True):
         if isinstance(value, (list, tuple)) and isinstance(dim, (list, tuple)):
             picked.append(_example(value, dim, at))
         else:
-            picked.append(value if dim is None or not hasattr(value, "select") else value.select(dim, at))
+            picked.append(value.select(dim, at) if isinstance(value, torch.Tensor) and dim is not None else value)
     return picked

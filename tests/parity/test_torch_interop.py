@@ -156,7 +156,7 @@ def test_sizes_mutation_views_and_random_numbers():
 
 def test_an_op_that_is_not_here_is_named():
     @torch.library.custom_op("interop_tests::theirs", mutates_args=())
-    def theirs(x: torch.Tensor) -> torch.Tensor:
+    def theirs(x: torch.Tensor) -> torch.Tensor:  # pyright: ignore[reportInvalidTypeForm]
         return x.clone()
 
     theirs.register_fake(lambda x: torch.empty_like(x))

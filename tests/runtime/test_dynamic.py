@@ -358,7 +358,7 @@ def test_inputs_that_share_memory():
         x.add_(1)
         return x * y
 
-    fast = compiled(writes, dynamic=True)
+    fast = compiled(writes, dynamic=True, fullgraph=True)
     for n in (5, 7):
         same(fast(tensor(n, 3), tensor(n, 3, seed=1)), writes(tensor(n, 3), tensor(n, 3, seed=1)))
     z = tensor(9, 3)
