@@ -446,7 +446,8 @@ def _require_subclass(cls: Any, what: str) -> None:
 
 
 def _unpickle(
-    array: Any, device: str, requires_grad: bool = False, role: str | None = None, sizes: Any = None, strides: Any = None,
+    array: Any, device: str, requires_grad: bool = False, role: str | None = None, sizes: Any = None,
+    strides: Any = None,
 ) -> Tensor:  # fmt: skip
     target = Device(device)
     made = Tensor._from_array(target.memory.from_host(array, target.index), target)
