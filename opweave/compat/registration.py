@@ -280,10 +280,12 @@ def _batch_rule(op: OpOverload, made: Any) -> Any:
 
 def _example(values: Any, dims: Any, at: int) -> list[Any]:
     """The arguments of one example."""
-    torch, picked = pytorch(), []
+    torch = pytorch()
+    picked: list[Any] = []
     for value, dim in zip(values, dims, strict=True):
         if isinstance(value, (list, tuple)) and isinstance(dim, (list, tuple)):
             picked.append(_example(value, dim, at))
         else:
-            picked.append(value.select(dim, at) if isinstance(value, torch.Tensor) and dim is not None else value)
+            batched = dim is not None and isinstance(value, torch.Tensor)
+            picked.append(torch.select(value, dim, at) if batched else value)
     return picked
