@@ -188,7 +188,9 @@ def test_aliases_and_writes_are_refused():
     with pytest.raises(UnsupportedError, match="true_fn: its result 0 is a tensor that it was given"):
         opweave.compile(lambda x: opweave.cond(x.sum() > 0, lambda x: x, lambda x: x * 1, (x,)), fullgraph=True)(B)
     with pytest.raises(UnsupportedError, match="writes to a tensor that it was given"):
-        opweave.compile(lambda x: opweave.cond(x.sum() > 0, lambda x: x.add_(1) * 1, lambda x: x * 1, (x,)), fullgraph=True)(B.clone())
+        opweave.compile(
+            lambda x: opweave.cond(x.sum() > 0, lambda x: x.add_(1) * 1, lambda x: x * 1, (x,)), fullgraph=True
+        )(B.clone())
 
 
 NEEDS_GRAD = [
