@@ -237,8 +237,8 @@ class DispatchMode:
     the next mode or to the kernel. Composite-implicit ops are decomposed before any mode sees them.
     """
 
-    #: A method `(op, args, kwargs)` that takes the calls of ops in place of `__torch_dispatch__`, where a mode cannot spend the time on it: with all
-    #: arguments, those too that are the defaults, and with the mode still active.
+    #: A method `(op, args, kwargs)` that takes the calls of ops in place of `__torch_dispatch__`, where a mode cannot
+    #: spend the time on it: with all arguments, defaults too, and with the mode still active.
     record: Any = None
 
     def __torch_dispatch__(
