@@ -88,10 +88,10 @@ def compile(
         dicts, dataclasses and registered pytree nodes; Python values count as constants. Without it a decorator is
         returned.
     fullgraph : bool, optional
-        A function is always one graph, and what cannot be traced is an error. What it reads beside its arguments is
-        guarded; where that cannot be, as what another library's function asks the system for: True raises; None and
-        False run the function uncompiled, with one `UncompiledWarning` that names the line. What gives another value at
-        each call (`random`, `time`), and objects that cannot be compared, raise unless `fullgraph` is False.
+        What to do with a function that is no single graph: it prints, branches on data, asks for a number, changes
+        Python state, or reads what cannot be guarded. True: raise, naming the line. None and False: run it in parts.
+        Its Python runs at each call; the ops between two such lines are compiled together (`runtime.parts`), and
+        `explain` lists the lines.
     dynamic : bool, optional
         Whether one version serves many sizes of the arguments. True: all sizes are left open from the start. None: a
         size is fixed until a call brings another one, from then on it is open. False: a version for each size. See
@@ -114,7 +114,7 @@ def compile(
     Raises
     ------
     UnsupportedError
-        For an option that does nothing here.
+        For an option that does nothing here; when called, with `fullgraph`, for what no graph can hold.
 
     Notes
     -----
@@ -164,7 +164,7 @@ def compile(
 
     def compiled(function: Any) -> CompiledFunction[..., Any]:
         return CompiledFunction(
-            function, build, split=halves, limit=limit, dynamic=dynamic, fullgraph=fullgraph, settings=known,
+            function, build, split=halves, limit=limit, dynamic=dynamic, fullgraph=bool(fullgraph), settings=known,
             told=_reported if own and os.environ.get("OPWEAVE_REPORT") else None,
         )  # fmt: skip
 

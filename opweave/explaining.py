@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opweave.compiling import compile
 from opweave.pipeline import fusion_report, lower
@@ -15,6 +15,9 @@ from opweave.registry.triton_op import wrap_triton
 from opweave.runtime.compiled import CompiledFunction
 from opweave.runtime.modules import is_module
 from opweave.tracer.graph import Graph
+
+if TYPE_CHECKING:
+    from opweave.runtime.parts import Break
 
 
 @dataclass(frozen=True)
@@ -67,11 +70,26 @@ class Explanation:
         Oldest first.
     recompiled : bool
         Whether the call needed a version that was not there.
+    breaks : tuple of Break
+        Of a function that runs in parts: the lines that it breaks at, and what they cost, all calls together.
+    segments : int
+        The stretches of ops between them that were met.
+    programs : int
+        Those of them that are compiled; a segment is when it comes a second time.
+    reason : str
+        Why the function is no single graph; empty where it is.
+    is_small : bool
+        Whether some calls run as plain Python from the second time on, since their tensors are too small to gain.
     """
 
     name: str
     versions: tuple[Version, ...]
     recompiled: bool
+    breaks: tuple[Break, ...] = ()
+    segments: int = 0
+    programs: int = 0
+    reason: str = ""
+    is_small: bool = False
 
     @property
     def graphs(self) -> list[Graph]:
@@ -98,6 +116,14 @@ class Explanation:
             lines += ["  graph", *(f"    {line}" for line in str(version.graph).splitlines())]
             lines += ["  backward", f"    {version.backward}"] if version.backward is not None else []
             lines += ["  kernels and calls", *(f"    {line}" for line in version.fusion.splitlines())]
+        if self.reason:
+            lines += ["", f"runs in parts: {self.segments} segments, {self.programs} compiled; {self.reason}"]
+            lines += [f"  break at {each}" for each in self.breaks]
+            lines += (
+                ["  calls with small tensors run as plain Python: waiting costs them more than fusing saves"]
+                if self.is_small
+                else []
+            )
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -148,7 +174,12 @@ def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:
             code = entry.program.stages(entry.compiled_graph).get("code", "")
             about = None if partition is None else str(partition)
             versions.append(Version(entry.graph, guards, fusion_report(lowered), code, misfits.get(id(entry)), about))
-        return Explanation(getattr(compiled, "__name__", "function"), tuple(versions), not fitted)
+        name, parts = getattr(compiled, "__name__", "function"), compiled.parts
+        if parts is None:
+            return Explanation(name, tuple(versions), not fitted)
+        breaks = tuple(replace(each) for each in parts.breaks.values())
+        about = parts.segments, parts.compiled, parts.reason, any(parts.small.values())
+        return Explanation(name, tuple(versions), not fitted, breaks, *about)
 
     return explained
 

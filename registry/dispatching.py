@@ -32,6 +32,7 @@ from opweave.registry.keys import (
     WATCHED,
     DispatchKey,
     DispatchKeySet,
+    state,
 )
 from opweave.registry.python_dispatch import python_dispatch
 from opweave.registry.results import unlinked
@@ -141,7 +142,13 @@ def _has_backend(op: OpOverload, bits: int) -> bool:
 
 
 def _dispatch_in_python(op: OpOverload, bits: int) -> Kernel:
-    return lambda *args, **kwargs: python_dispatch(op, *op.trim(args, kwargs))
+    def call(*args: Any, **kwargs: Any) -> Any:
+        modes = state.modes
+        if modes and modes[-1].record is not None:
+            return modes[-1].record(op, args, kwargs)
+        return python_dispatch(op, *op.trim(args, kwargs))
+
+    return call
 
 
 resolvers[DispatchKey.Python] = _dispatch_in_python

@@ -220,6 +220,12 @@ class DispatchState(threading.local):
 state = DispatchState()
 
 
+def need_memory(what: str) -> None:
+    """Tell active modes that memory is about to be read or changed without an op."""
+    for mode in state.modes:
+        mode.memory_needed(what)
+
+
 #: Called where a mode becomes active: what modes are to see may have been loaded by now.
 before_modes: list[Callable[[], None]] = []
 
@@ -230,6 +236,10 @@ class DispatchMode:
     Subclasses implement `__torch_dispatch__`. While it runs, the mode itself is inactive, so calling `func` goes on to
     the next mode or to the kernel. Composite-implicit ops are decomposed before any mode sees them.
     """
+
+    #: A method `(op, args, kwargs)` that takes the calls of ops in place of `__torch_dispatch__`, where a mode cannot
+    #: spend the time on it: with all arguments, defaults too, and with the mode still active.
+    record: Any = None
 
     def __torch_dispatch__(
         self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -242,6 +252,12 @@ class DispatchMode:
 
     def gradient_accessed(self, tensor: Any, how: str) -> None:
         """Called when a tensor's accumulated gradient is `"read"`, `"added"` to or `"assigned"` inside the block."""
+
+    def memory_needed(self, what: str) -> None:
+        """Called before memory is read or changed without an op inside the block (`repr`, `data_ptr`, `data =`)."""
+
+    def generator_accessed(self, what: str) -> None:
+        """Called before the state of the generators is read or set inside the block (`manual_seed`, ...)."""
 
     def __enter__(self) -> Self:
         for prepare in tuple(before_modes):

@@ -10,6 +10,7 @@ import numpy as np
 from opweave.registry.device import cpu
 from opweave.registry.errors import ArgumentError
 from opweave.registry.interrupts import let_through
+from opweave.registry.keys import state
 from opweave.registry.ops.random import default_generator, manual_seed
 from opweave.registry.tensor import Tensor, describe
 
@@ -46,6 +47,8 @@ def get_rng_state() -> Tensor:
     >>> opweave.get_rng_state().dtype
     opweave.uint8
     """
+    for mode in state.modes:
+        mode.generator_accessed("get_rng_state")
     text = json.dumps(default_generator(cpu).state(), default=lambda v: v.tolist()).encode()
     return Tensor._from_array(np.frombuffer(text, np.uint8).copy(), cpu)
 
@@ -63,8 +66,10 @@ def set_rng_state(new_state: Tensor) -> None:
     >>> opweave.set_rng_state(opweave.get_rng_state())
     """
     try:
-        state = json.loads(new_state.numpy().tobytes())
-        default_generator(cpu).set_state(state)
+        found = json.loads(new_state.numpy().tobytes())
+        for mode in state.modes:
+            mode.generator_accessed("set_rng_state")
+        default_generator(cpu).set_state(found)
     except (ValueError, KeyError, TypeError, UnicodeDecodeError) as error:
         let_through(error)
         raise ArgumentError(

@@ -21,7 +21,7 @@ from opweave.registry.device import Device, cpu, meta, parse_device
 from opweave.registry.dtypes import DType, as_dtype, from_numpy as dtype_from_numpy, get_default_dtype
 from opweave.registry.errors import ArgumentError, AutogradError, DeviceError, DTypeError, ShapeError, UnsupportedError
 from opweave.registry.hooks import Hook
-from opweave.registry.keys import GRAD, PYTHON_BIT, TENSOR_BITS as _KEY_BITS, VIEW_BIT, WATCHED, state
+from opweave.registry.keys import GRAD, PYTHON_BIT, TENSOR_BITS as _KEY_BITS, VIEW_BIT, WATCHED, need_memory, state
 from opweave.registry.spec import TensorSpec, contiguous_strides, span
 from opweave.registry.storage import Storage, UntypedStorage
 from opweave.registry.strided import Strided
@@ -180,6 +180,7 @@ class Tensor(Strided):
 
     def untyped_storage(self) -> UntypedStorage:
         """The memory this tensor looks into."""
+        need_memory("untyped_storage")
         return UntypedStorage(self._storage)
 
     @property
@@ -229,6 +230,7 @@ class Tensor(Strided):
         """
         if (view._sizes, view._strides, view._offset) == (self._sizes, self._strides, self._offset):
             return
+        need_memory("sizes in place")
         if hasattr(type(self), "__torch_dispatch__"):
             raise UnsupportedError(
                 f"{type(self).__name__}: its sizes cannot be changed in place", got=describe(self),
@@ -263,6 +265,7 @@ class Tensor(Strided):
 
     def data_ptr(self) -> int:
         """Device address of the first element, 0 for an empty tensor."""
+        need_memory("data_ptr")
         storage = self._storage
         if 0 in self._sizes:
             return 0
@@ -338,9 +341,11 @@ class Tensor(Strided):
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
+        if state.modes:
+            self._look("tolist")
         if when_read.call is not None:
             self._hand_out("tolist")
-        array = self.numpy(force=True)
+        array = self._array if self._device.is_host else self.numpy(force=True)
         return (array.astype(np.float32) if self._dtype.bits is not None else array).tolist()
 
     def __bool__(self) -> bool:
@@ -382,6 +387,7 @@ class Tensor(Strided):
         return id(self)
 
     def __repr__(self) -> str:
+        need_memory("text")
         text = printing.shown(self, "tensor" if type(self) is Tensor else type(self).__name__)
         return f"Parameter containing:\n{text}" if self._role == "parameter" else text
 
@@ -399,6 +405,7 @@ class Tensor(Strided):
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if self.requires_grad and not self.is_leaf:
             raise AutogradError("deepcopy: the tensor has a history", got=describe(self), hint="use x.detach().clone()")
+        need_memory("deepcopy")
         copy = allocate(self._sizes, contiguous_strides(self._sizes), self._dtype, self._device)
         copy._array[...] = self._array
         memo[id(self)] = copy
@@ -442,13 +449,9 @@ def _require_subclass(cls: Any, what: str) -> None:
 
 
 def _unpickle(
-    array: Any,
-    device: str,
-    requires_grad: bool = False,
-    role: str | None = None,
-    sizes: Any = None,
+    array: Any, device: str, requires_grad: bool = False, role: str | None = None, sizes: Any = None,
     strides: Any = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     target = Device(device)
     made = Tensor._from_array(target.memory.from_host(array, target.index), target)
     if sizes is not None:

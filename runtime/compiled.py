@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from opweave.registry import forking
-from opweave.registry.errors import ArgumentError, UnrecordedError, UnsupportedError
+from opweave.registry.errors import ArgumentError, DataDependentError, DTypeError, OpweaveError, UnsupportedError
 from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.keys import BATCHED_BIT, PYTHON_BIT
 from opweave.registry.loading import load_heavy
@@ -37,14 +37,12 @@ if TYPE_CHECKING:
     from opweave.tracer.graph_module import GraphModule
 
 _recompiles_log = channel("recompiles")
+#: Why a function is no single graph.
+_BREAKS = (DataDependentError, UnsupportedError)
 
 
 class RecompileLimitWarning(RuntimeWarning):
     """A function changed its guards so often that it now runs uncompiled."""
-
-
-class UncompiledWarning(RuntimeWarning):
-    """A function reads what cannot be recorded, and runs uncompiled."""
 
 
 P = ParamSpec("P")
@@ -69,8 +67,7 @@ class CompiledFunction(Generic[P, R]):
     dynamic : bool, optional
         Whether sizes of arguments are left open: all, none, or those that change.
     fullgraph : bool, optional
-        What to do where a function reads what cannot be recorded. True: raise. False: run it uncompiled, with a
-        warning. None: raise only where that is sure to differ from call to call, or cannot be compared at all.
+        Whether a function that is no single graph raises; else it runs in parts (`runtime.parts`).
     settings : str, optional
         What decides about the program of a graph, as text; without it every process traces the function.
     told : callable, optional
@@ -80,6 +77,8 @@ class CompiledFunction(Generic[P, R]):
     ----------
     entries : list of Entry
         The compiled versions, newest first.
+    parts : Parts or None
+        Its segments, where it is no single graph (`runtime.parts`); calls that fit no version run in parts then.
     """
 
     __opweave_wrapper__ = True
@@ -92,7 +91,7 @@ class CompiledFunction(Generic[P, R]):
         split: Callable[[Graph, int], Partition],
         limit: int = 8,
         dynamic: bool | None = None,
-        fullgraph: bool | None = None,
+        fullgraph: bool = False,
         settings: str | None = None,
         told: Callable[[CompiledFunction, Entry, tuple[Any, ...], dict[str, Any]], Any] | None = None,
     ) -> None:
@@ -117,8 +116,7 @@ class CompiledFunction(Generic[P, R]):
         self._warned = False
         self._fullgraph = fullgraph
         self._also = Known()
-        #: Whether what does not fit a version runs uncompiled, since the function cannot be guarded.
-        self._uncompiled = False
+        self.parts: Any = None
         self._bind = self._parameters.binder()
         self._entry = build(self._name, self._parameters, [], self._miss)
 
@@ -197,7 +195,8 @@ class CompiledFunction(Generic[P, R]):
             self._reasons.clear()
             self._openness.forget()
             self._also = Known()
-            self._warned = self._uncompiled = False
+            self._warned = False
+            self.parts = None
 
     # ---- a call that fits no version -------------------------------------------------------------------------------
 
@@ -211,30 +210,53 @@ class CompiledFunction(Generic[P, R]):
                 got=", ".join(type(value).__name__ for value in (*args, *kwargs.values())),
                 hint="pass the tensors in flat lists or dicts",
             ) from None
-        if fake or self._uncompiled or not compilable():
+        if fake or not compilable():
             # Being traced itself (its ops become part of the outer graph), or batched.
             return function(*args, **kwargs)
+        if self.parts is not None:
+            return self.parts.call(function, args, kwargs)
         with self._lock, deferred():
-            fitting, made = self.version_for(args, kwargs)
-            call = function if fitting is None else fitting.alone(self._name, self._parameters)
-        if made and fitting is not None and self._told is not None:
-            return self._told(self, fitting, args, kwargs)
+            found, made = self._found(args, kwargs)
+            call = found.alone(self._name, self._parameters) if isinstance(found, Entry) else function
+        if isinstance(found, Exception):
+            return self._in_parts(found, args, kwargs)
+        if made and isinstance(found, Entry) and self._told is not None:
+            return self._told(self, found, args, kwargs)
         return call(*args, **kwargs)
 
     def version_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry | None, bool]:
-        """The version for these arguments, compiled if need be, and whether it was; None if they run uncompiled."""
+        """The version for these arguments, compiled if need be, and whether it was; None if they run in parts, or not
+        compiled."""
         with self._lock, deferred():
-            if self._uncompiled:
-                return None, False
-            reasons = self.mismatches(args, kwargs)
-            fitting = next((entry for entry, reason in reasons if reason is None), None)
-            made = None if fitting is not None else self._version(reasons, args, kwargs)
-        return fitting or made, made is not None
+            found, made = (None, False) if self.parts is not None else self._found(args, kwargs)
+            if isinstance(found, _BREAKS):
+                self.parts = self._parts_of(found)
+        return (found, made) if isinstance(found, Entry) else (None, False)
+
+    def _found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry | Exception | None, bool]:
+        """What `_version` gives, or the version that fits; and whether it is new."""
+        reasons = self.mismatches(args, kwargs)
+        fitting = next((entry for entry, reason in reasons if reason is None), None)
+        return (fitting, False) if fitting is not None else (self._version(reasons, args, kwargs), True)
+
+    def _in_parts(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Make a call that is no single graph, and those after it, in parts."""
+        parts = self._parts_of(error)
+        if isinstance(error, _BREAKS):
+            self.parts = parts
+        # Any other error may be the function's own. Then it is raised here, as it would be without compilation.
+        result = parts.call(self.__wrapped__, args, kwargs)
+        self.parts = parts
+        return result
+
+    def _parts_of(self, error: Exception) -> Any:
+        reason = f"{getattr(error, 'what', error)} ({getattr(error, 'at', 'not known where')})"
+        return load_heavy("opweave.runtime.parts").Parts(self._name, self.__wrapped__, self._compile_graph, reason)
 
     def _version(
         self, reasons: list[tuple[Entry, str | None]], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Entry | None:
-        """A new version for these arguments; None where the call has to run uncompiled."""
+    ) -> Entry | Exception | None:
+        """A new version for these arguments; why the call has to run in parts; None where it has to run uncompiled."""
         self._tell(reasons)
         self._install([entry for entry in self.entries if entry.alive])
         if len(self.entries) >= self._limit:
@@ -242,26 +264,20 @@ class CompiledFunction(Generic[P, R]):
             return None
         try:
             entry = self._compile(args, kwargs)
-        except UnsupportedError as error:
-            if not self._runs_uncompiled(error):
+        except _BREAKS as error:
+            if self._fullgraph:
                 raise
-            self._uncompiled = True
-            self._warn_uncompiled(error)
-            return None
+            return error.with_traceback(None)
+        except Exception as error:
+            let_through(error)
+            # Python's own may come of what stands for numbers while tracing, and so may dtypes that are not known. Ours
+            # say what is wrong with a call, an op or its rules.
+            if self._fullgraph or (isinstance(error, OpweaveError) and not isinstance(error, DTypeError)):
+                raise
+            return error.with_traceback(None)
         entry.reasons = tuple([reason for _, reason in reasons if reason is not None])
         self._install([entry, *self.entries])
         return entry
-
-    def _runs_uncompiled(self, error: UnsupportedError) -> bool:
-        if self._fullgraph:
-            return False
-        return isinstance(error, UnrecordedError) or (self._fullgraph is False and error.unguarded)
-
-    def _warn_uncompiled(self, error: UnsupportedError) -> None:
-        what = error.what.removeprefix("compile: ")
-        text = f"{self._name} runs uncompiled: {what} ({error.at}). {(error.hint or '').capitalize()}"
-        _recompiles_log.warning(text)
-        warnings.warn(text, UncompiledWarning, stacklevel=7)
 
     def _install(self, entries: list[Entry]) -> None:
         self.entries = entries

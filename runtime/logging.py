@@ -21,6 +21,7 @@ CHANNELS: dict[str, str] = {
     "passes": "the graph after every pass that changed it, and how long the pass took",
     "guards": "what a compiled function depends on, a line each",
     "recompiles": "why a function is compiled again",
+    "breaks": "where a function that runs in parts breaks",
     "fusion": "which nodes became one kernel, which did not, and why",
     "loops": "each kernel as loops, after every step that changed it, and how it runs",
     "host": "what happens on the host at each call, step by step",

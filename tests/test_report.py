@@ -245,7 +245,7 @@ def test_versions_say_what_they_were_made_for():
     assert "compiled since" in found.text
 
 
-def test_what_runs_uncompiled_says_so():
+def test_what_runs_in_parts_says_so():
     import time
 
     def g(x: Any) -> Any:
@@ -254,7 +254,7 @@ def test_what_runs_uncompiled_says_so():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = opweave.report(opweave.compile(g, fullgraph=False))(opweave.ones(2))
-    assert not found.facts.versions and "runs uncompiled" in found.text and found.result[0].item() > 1
+    assert not found.facts.versions and "runs in parts" in found.text and found.result[0].item() > 1
     pages.page(found.facts)
 
 

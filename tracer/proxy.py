@@ -156,6 +156,17 @@ class ProxyMode(DispatchMode):
         self.refused = self.refused or error
         raise error
 
+    def generator_accessed(self, what: str) -> None:
+        """Refuse, where the graph stands for later calls: they would go on from the generator as it is."""
+        if not self.compiling:
+            return
+        error = UnsupportedError(
+            f"compile: {what} inside a compiled function would be called only when it is traced",
+            hint="call it outside of the compiled function",
+        )
+        self.refused = self.refused or error
+        raise error
+
     # ---- inputs and outputs ------------------------------------------------------------------------------------------
 
     def add_input(self, name: str, value: Any, dynamic: Dynamic | None = None) -> Any:

@@ -143,7 +143,7 @@ class Optimizer:
         made: dict[str, Any] = {}
         self.init_parameter(parameter, made, group)
         if made:
-            if threads.modes:
+            if any(mode.record is None for mode in threads.modes):  # a trace
                 raise UnsupportedError(
                     f"{type(self).__name__}: a first step makes the state, which compiled code would not do",
                     hint="call optimizer.init_state() before",
@@ -310,7 +310,7 @@ def zeros(parameter: Tensor) -> Tensor:
 
 def number(value: Any, capturable: bool = False) -> Any:
     """A setting or a count as a number, which is exact; where it is traced, or must not be looked at, as the tensor."""
-    if not isinstance(value, Tensor) or capturable or threads.modes:
+    if not isinstance(value, Tensor) or capturable or _is_traced():
         return value
     return value.item()
 
@@ -354,3 +354,8 @@ def squares_(kept: Any, grad: Any, beta: float) -> None:
 
 
 Params = Iterable[Any]
+
+
+def _is_traced() -> bool:
+    """Whether a mode is active that does not run what it sees at this very call, as a function in parts does."""
+    return any(mode.record is None for mode in threads.modes)

@@ -117,7 +117,8 @@ def report(fn: Callable[..., Any], *, measure: bool = True) -> Callable[..., Rep
         entry, made = compiled.version_for(args, kwargs)
         if entry is None:
             facts = Gathering(compiled, misfits, None, made).run()
-            facts.notes.append(f"{facts.name} runs uncompiled with these arguments")
+            how = "runs uncompiled" if compiled.parts is None else f"runs in parts: {compiled.parts.reason}"
+            facts.notes.append(f"{facts.name} {how}")
             return Report(facts, compiled(*args, **kwargs))
         return observe(compiled, entry, args, kwargs, misfits, made, measure=measure)
 

@@ -17,7 +17,7 @@ from opweave.registry.autograd.graph import (
     meta_of,
 )
 from opweave.registry.errors import ArgumentError, AutogradError
-from opweave.registry.keys import GRAD, VIEW_BIT, state
+from opweave.registry.keys import GRAD, VIEW_BIT, need_memory, state
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe, take_place
 
@@ -243,6 +243,7 @@ def _set_data(self: Tensor, value: Tensor) -> None:
             got=describe(given),
             hint="tensor([1.0, 2.0]), or x.float()",
         )
+    need_memory("data")
     if hasattr(self, "_dims"):
         del self._dims
     take_place(self, given)

@@ -17,6 +17,7 @@ from opweave.registry import dtypes
 from opweave.registry.device import Device, cpu, parse_device
 from opweave.registry.dtypes import DType, get_default_dtype
 from opweave.registry.errors import ArgumentError, DeviceError, DTypeError, ShapeError
+from opweave.registry.keys import state
 from opweave.registry.op import ops
 from opweave.registry.ops.creation import layout_like
 from opweave.registry.ops.gradients import zeros
@@ -103,6 +104,8 @@ def manual_seed(seed: int) -> Generator:
     Generator
         The CPU's.
     """
+    for mode in state.modes:
+        mode.generator_accessed("manual_seed")
     try:
         _thread.seed = int(seed)
     except (TypeError, ValueError):

@@ -190,7 +190,7 @@ def test_functions_without_tensors():
 
 
 def test_result_that_cannot_be_kept():
-    f = opweave.compile(lambda x: (x, iter([x])))
+    f = opweave.compile(lambda x: (x, iter([x])), fullgraph=True)
     with pytest.raises(UnsupportedError) as caught:
         f(tensor(2))
     assert "returns a builtins.list_iterator as result[1]" in str(caught.value)
@@ -265,7 +265,7 @@ def test_overlapping_arguments_see_writes():
 
 
 def test_overlapping_arguments_of_open_sizes_are_refused():
-    @opweave.compile(dynamic=True)
+    @opweave.compile(dynamic=True, fullgraph=True)
     def f(x, y):
         x.add_(1)
         return x + y
@@ -368,7 +368,7 @@ def test_branch_on_data_names_the_line_and_leaves_the_state_clean():
 
     line = inspect.getsourcelines(f)[1] + 2
     with pytest.raises(DataDependentError) as caught:
-        opweave.compile(f)(tensor(2))
+        opweave.compile(f, fullgraph=True)(tensor(2))
     assert f"test_compiled.py:{line} in f" in str(caught.value) and "opweave.where" in str(caught.value)
     assert any(frame.name == "f" and frame.lineno == line for frame in traceback.extract_tb(caught.tb))
     assert not state.modes and not state.include
@@ -422,7 +422,7 @@ def test_side_effects_are_refused_and_undone():
         (model.cache, "2 entries → 3"),
     ):
         with pytest.raises(UnsupportedError) as caught:
-            opweave.compile(method)(tensor(2))
+            opweave.compile(method, fullgraph=True)(tensor(2))
         assert "changes self" in str(caught.value) and text in str(caught.value)
         assert "test_compiled.py:" in str(caught.value)
     assert vars(model) == {"steps": 0, "seen": []}
@@ -437,7 +437,7 @@ def test_nonlocal_and_global_writes_are_refused():
         return x
 
     with pytest.raises(UnsupportedError, match="nonlocal"):
-        opweave.compile(f)(tensor(2))
+        opweave.compile(f, fullgraph=True)(tensor(2))
     assert total == 0
 
 
@@ -448,7 +448,7 @@ def test_argument_containers_are_not_changed():
 
     d: dict[str, Any] = {}
     with pytest.raises(UnsupportedError, match="changes"):
-        opweave.compile(f)(d, tensor(2))
+        opweave.compile(f, fullgraph=True)(d, tensor(2))
     assert d == {}
 
 

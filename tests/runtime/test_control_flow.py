@@ -186,9 +186,11 @@ def test_mismatches_are_found_when_compiling():
 
 def test_aliases_and_writes_are_refused():
     with pytest.raises(UnsupportedError, match="true_fn: its result 0 is a tensor that it was given"):
-        opweave.compile(lambda x: opweave.cond(x.sum() > 0, lambda x: x, lambda x: x * 1, (x,)))(B)
+        opweave.compile(lambda x: opweave.cond(x.sum() > 0, lambda x: x, lambda x: x * 1, (x,)), fullgraph=True)(B)
     with pytest.raises(UnsupportedError, match="writes to a tensor that it was given"):
-        opweave.compile(lambda x: opweave.cond(x.sum() > 0, lambda x: x.add_(1) * 1, lambda x: x * 1, (x,)))(B.clone())
+        opweave.compile(
+            lambda x: opweave.cond(x.sum() > 0, lambda x: x.add_(1) * 1, lambda x: x * 1, (x,)), fullgraph=True
+        )(B.clone())
 
 
 NEEDS_GRAD = [
@@ -351,7 +353,7 @@ def test_a_closure_that_vmap_batches_has_no_silent_gradient():
 
     x = opweave.randn(4, 3).requires_grad_()
     with pytest.raises(UnsupportedError, match="closes over a tensor that requires grad inside vmap"):
-        opweave.compile(f)(x)
+        opweave.compile(f, fullgraph=True)(x)
 
 
 def test_an_operand_that_is_written_later_is_noticed_by_backward():

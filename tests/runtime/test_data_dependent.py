@@ -170,7 +170,7 @@ def test_what_would_have_to_be_known_is_refused(f: Callable[[Tensor], Any]) -> N
     x = opweave.tensor(INPUTS[0])
     for trace in (
         lambda: make_fx(f, tracing_mode="fake")(x), lambda: make_fx(f, tracing_mode="symbolic")(x),
-        lambda: opweave.compile(f)(x),
+        lambda: opweave.compile(f, fullgraph=True)(x),
         lambda: export.export(f, (x,)),
     ):  # fmt: skip
         with pytest.raises(DataDependentError, match="test_data_dependent"):

@@ -358,7 +358,7 @@ def test_inputs_that_share_memory():
         x.add_(1)
         return x * y
 
-    fast = compiled(writes, dynamic=True)
+    fast = compiled(writes, dynamic=True, fullgraph=True)
     for n in (5, 7):
         same(fast(tensor(n, 3), tensor(n, 3, seed=1)), writes(tensor(n, 3), tensor(n, 3, seed=1)))
     z = tensor(9, 3)
@@ -464,11 +464,11 @@ def test_one_version_whatever_is_found():
 
 
 def test_a_branch_on_data_is_an_error():
-    @opweave.compile(dynamic=True)
+    @opweave.compile(dynamic=True, fullgraph=True)
     def on_value(x):
         return x if x.sum() > 0 else -x
 
-    @opweave.compile
+    @opweave.compile(fullgraph=True)
     def on_number(x):
         return x if x.sum().item() > 0 else -x
 

@@ -299,7 +299,7 @@ def test_it_is_not_traced(files: dict[str, bytes]) -> None:
     with pytest.raises(UnsupportedError, match="cannot be traced"):
         opweave.make_fx(module)(X)
     with pytest.raises(UnsupportedError, match="cannot be traced"):
-        opweave.compile(module)(X)
+        opweave.compile(module, fullgraph=True)(X)
 
 
 # ---- TTIR ------------------------------------------------------------------------------------------------------------
