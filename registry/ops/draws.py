@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from opweave.registry import dtypes
+from opweave.registry.batched import Level
+from opweave.registry.batching import bound, call, stretched, wrap
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
-from opweave.registry.op import ops
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.creation import layout_like
 from opweave.registry.ops.gradients import zeros
 from opweave.registry.ops.kinds import extern
@@ -119,6 +121,11 @@ def standard_gamma_grad(self: Tensor, output: Tensor) -> Tensor:
         psi = aten.digamma.default(aten._to_copy.default(self, dtype=dtypes.float64))._array
         found._array[...] = _gamma_slopes(self._device.xp, shape, x, psi)
     return found
+
+
+@standard_gamma_grad.batching
+def _slopes_of_batch(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return wrap(call(op, {name: stretched(t, level) for name, t in bound(op, args, kwargs).items()}), level)
 
 
 standard_gamma.backward(self=lambda grad, self, result: grad * aten._standard_gamma_grad.default(self, result))

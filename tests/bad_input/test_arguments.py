@@ -126,14 +126,14 @@ def test_huge_sizes_without_data_are_fine():
 )
 def test_state_that_no_guard_sees(value):
     with refused(UnsupportedError, "cannot be guarded", __file__):
-        opweave.compile(lambda x, g: x + len(str(g)))(X, value)
+        opweave.compile(lambda x, g: x + len(str(g)), fullgraph=True)(X, value)
 
 
 def test_tensors_as_keys():
     with refused(UnsupportedError, "tensors as keys", __file__):
-        opweave.compile(lambda x, d: x * d[x])(X, {X: 2.0})
+        opweave.compile(lambda x, d: x * d[x], fullgraph=True)(X, {X: 2.0})
     with refused(UnsupportedError, "a set of tensors", __file__):
-        opweave.compile(lambda x, d: x * len(d))(X, {X})
+        opweave.compile(lambda x, d: x * len(d), fullgraph=True)(X, {X})
 
 
 def test_odd_keys_are_fine():
@@ -145,12 +145,12 @@ def test_containers_that_contain_themselves():
     loop = []
     loop.append(loop)
     with refused(ArgumentError, "contains itself", __file__, got="Tensor, list"):
-        opweave.compile(lambda x, loop: x + len(loop))(X, loop)
+        opweave.compile(lambda x, loop: x + len(loop), fullgraph=True)(X, loop)
     deep = X
     for _ in range(900):
         deep = [deep]
     with refused(UnsupportedError, "nested too deep", __file__):
-        opweave.compile(lambda x: 1)(deep)
+        opweave.compile(lambda x: 1, fullgraph=True)(deep)
 
 
 @pytest.mark.parametrize("fn", [3, "f", X])
@@ -178,7 +178,7 @@ def test_generators_are_not_compiled():
         yield x * 2
 
     with refused(UnsupportedError, "returns a builtins.generator", __file__):
-        opweave.compile(numbers)(X)
+        opweave.compile(numbers, fullgraph=True)(X)
 
 
 def test_what_the_function_itself_raises_stays_as_it_is():
@@ -230,6 +230,6 @@ def test_in_place_counts_versions():
 def test_overlapping_arguments():
     y = opweave.ones(4)
     with refused(UnsupportedError, "shares memory", __file__):
-        opweave.compile(lambda a, b: a.add_(b), dynamic=True)(y[1:], y[:-1])
+        opweave.compile(lambda a, b: a.add_(b), dynamic=True, fullgraph=True)(y[1:], y[:-1])
     opweave.compile(lambda a, b: a.add_(b))(y[1:], y[:-1])
     assert y.tolist() == [1.0, 2.0, 2.0, 2.0]

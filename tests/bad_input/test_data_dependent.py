@@ -88,7 +88,7 @@ LOOKS = [
 
 
 def by_compile(f):
-    return opweave.compile(f)(X)
+    return opweave.compile(f, fullgraph=True)(X)
 
 
 def by_make_fx(f):
@@ -127,7 +127,7 @@ def test_an_op_without_fake_rule_cannot_be_caught_either():
             return x
 
     with refused(FakeTensorError, "no rule for tensors without data", __file__, got="schema"):
-        opweave.compile(f)(X)
+        opweave.compile(f, fullgraph=True)(X)
 
 
 @pytest.mark.parametrize("f", [item, loop_over_values, as_list])
@@ -161,12 +161,12 @@ def test_sizes_that_depend_on_data_compile(f):
 @pytest.mark.parametrize("f", [lambda x: f"{x.sum():.2f}", lambda x: str(x), lambda x: "%s" % x])
 def test_text_of_a_tensor_is_not_baked_in(f):
     with refused(DataDependentError, "text", __file__):
-        opweave.compile(f)(X)
+        opweave.compile(f, fullgraph=True)(X)
 
 
 def test_repr_stays_for_messages():
     with pytest.raises(ValueError, match="FakeTensor"):
-        opweave.compile(reject)(X)
+        opweave.compile(reject, fullgraph=True)(X)
 
 
 def reject(x):
@@ -175,7 +175,7 @@ def reject(x):
 
 def test_a_numpy_method_names_the_users_line():
     with refused(ArgumentError, "no overload", __file__):
-        opweave.compile(lambda x: np.std(x))(X)
+        opweave.compile(lambda x: np.std(x), fullgraph=True)(X)
 
 
 def test_what_a_graph_cannot_hold():

@@ -90,8 +90,10 @@ def test_numpy_arrays_are_pointers_and_numpy_numbers_are_numbers():
     y = np.empty(1000, np.float32)
     wrap_triton(double)[(8,)](X.numpy(), y=y, n=np.int64(1000), B=128)
     assert y.tolist() == (X * 2).tolist()
+    x = X.numpy()
     with refused(UnsupportedError, "x is a NumPy array", __file__):
-        compiled(double, (8,), X.numpy(), out(), 1000, B=128)
+        opweave.compile(lambda y: eager(double, (8,), x, y, 1000, B=128), fullgraph=True)(out())
+    assert compiled(double, (8,), x, out(), 1000, B=128).tolist() == (X * 2).tolist()
 
 
 @ALL

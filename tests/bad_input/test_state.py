@@ -97,7 +97,7 @@ def mutable_default(x, seen=[]):
 )
 def test_effects_are_refused_and_undone(f, named):
     with refused(UnsupportedError, f"changes {named}, which compiled code would not do", __file__):
-        opweave.compile(f)(X)
+        opweave.compile(f, fullgraph=True)(X)
     assert (COUNT, LIST, DICT, ARRAY.tolist(), Thing.scale) == (0, [], {}, [0, 0, 0], 2.0)
     assert not hasattr(Thing, "last") and mutable_default.__defaults__ == ([],)
 
@@ -115,10 +115,10 @@ def test_effects_on_arguments_and_cells():
         return x
 
     with refused(UnsupportedError, "changes a nonlocal variable", __file__):
-        opweave.compile(cell)(X)
+        opweave.compile(cell, fullgraph=True)(X)
     seen = []
     with refused(UnsupportedError, "changes seen", __file__):
-        opweave.compile(argument)(X, seen)
+        opweave.compile(argument, fullgraph=True)(X, seen)
     assert n == 0 and seen == []
 
 
@@ -129,7 +129,7 @@ def test_state_is_restored_when_the_function_raises():
 
     seen = []
     with pytest.raises(ValueError, match="mine"):
-        opweave.compile(f)(X, seen)
+        opweave.compile(f, fullgraph=True)(X, seen)
     assert seen == []
 
 
@@ -154,7 +154,7 @@ def hides_it(x):
 @pytest.mark.parametrize("f", [speaks, logs, hides_it])
 def test_output_is_not_lost(f, capsys):
     with refused(UnsupportedError, "would come only when it is traced", __file__):
-        opweave.compile(f)(X)
+        opweave.compile(f, fullgraph=True)(X)
     assert capsys.readouterr().out == ""
 
 
@@ -180,7 +180,7 @@ def test_output_that_is_not_reached_is_no_obstacle(capsys):
 )
 def test_what_changes_by_itself(f):
     with refused(UnsupportedError, "compile:", __file__):
-        opweave.compile(f)(X)
+        opweave.compile(f, fullgraph=True)(X)
 
 
 # ---- what changes between calls ------------------------------------------------------------------------------------
