@@ -194,7 +194,7 @@ def _handed_on(backend: Callable[..., Any], module: GraphModule, name: str) -> P
     return load_heavy("opweave.pipeline").hand_on(backend, module)
 
 
-def _reported(compiled: CompiledFunction, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _reported(compiled: CompiledFunction[..., Any], entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return load_heavy("opweave.reporting.folder").call_and_report(compiled, entry, args, kwargs)
 
 

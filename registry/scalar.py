@@ -172,8 +172,8 @@ class ArrayScalars(Scalars):
         x = x if hasattr(x, "dtype") else self.xp.asarray(x)
         if dtype is dtypes.bool_:
             return x != 0
-        if x.dtype.itemsize == 1 and x.dtype.kind not in "biu":  # NumPy knows of no rules for float8 types
-            x = x.astype(np.float32)
+        if x.dtype.kind not in "biufc" and (x.dtype.itemsize == 1 or dtype.kind in "iu"):
+            x = x.astype(np.float32)  # NumPy knows of no rules for float8 types, and of none for large bfloat16 numbers
         if x.dtype.kind == "f" and dtype.kind in "iu":
             return _float_to_int(self.xp, x, dtype.numpy)
         if x.dtype.kind == "c" and dtype.kind != "c":

@@ -289,10 +289,8 @@ class Tensor(Strided):
         if when_read.call is not None:
             self._hand_out("numpy")
         if self._keys & GRAD and not state.exclude & GRAD and not force:
-            raise AutogradError(
-                "numpy: the tensor requires grad, and NumPy would lose track of it", got=describe(self),
-                hint="use x.detach().numpy()",
-            )  # fmt: skip
+            what = "numpy: the tensor requires grad, and NumPy would lose track of it"
+            raise AutogradError(what, got=describe(self), hint="use x.detach().numpy()")
         if self._device.is_host:
             return self._array
         if not force or self._device is meta:
@@ -309,10 +307,8 @@ class Tensor(Strided):
 
     def __dlpack__(self, **kwargs: Any) -> Any:
         if self._dtype.bits is not None:
-            raise DTypeError(
-                f"__dlpack__: NumPy cannot export {self._dtype.name}",
-                hint=f"export x.view(opweave.{'uint8' if self._dtype.itemsize == 1 else 'int16'})",
-            )
+            bits = "uint8" if self._dtype.itemsize == 1 else "int16"
+            raise DTypeError(f"__dlpack__: NumPy cannot export {self._dtype.name}", hint=f"x.view(opweave.{bits})")
         if state.modes:
             self._look("__dlpack__")
         if when_read.call is not None:
@@ -345,8 +341,8 @@ class Tensor(Strided):
             self._look("tolist")
         if when_read.call is not None:
             self._hand_out("tolist")
-        array = self._array if self._device.is_host else self.numpy(force=True)
-        return (array.astype(np.float32) if self._dtype.bits is not None else array).tolist()
+        found = self._array if self._device.is_host else self.numpy(force=True)
+        return (found.astype(np.float32) if self._dtype.bits is not None else found).tolist()
 
     def __bool__(self) -> bool:
         if self.numel() != 1:

@@ -96,9 +96,18 @@ class Watched:
         ]  # fmt: skip
         result = self.fn(*args, **kwargs)
         for name, t, content in before:
-            if content.tobytes() != _some_of(t).tobytes():
+            if content.tobytes() != _some_of(t).tobytes() and not self._shares(t, args, kwargs):
                 refuse_write(self.schema, name, t)
         return result
+
+    def _shares(self, t: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether a tensor lies in memory that the op may write, as another of its arguments."""
+        for position, argument in enumerate(self.schema.arguments):
+            if argument.name in self.schema.mutated_args:
+                value = args[position] if position < len(args) else kwargs.get(argument.name)
+                if any(np.may_share_memory(t._array, other._array) for other in _on_host(value)):
+                    return True
+        return False
 
 
 def _on_host(value: Any) -> Sequence[Tensor]:

@@ -93,7 +93,7 @@ class CompiledFunction(Generic[P, R]):
         dynamic: bool | None = None,
         fullgraph: bool = False,
         settings: str | None = None,
-        told: Callable[[CompiledFunction, Entry, tuple[Any, ...], dict[str, Any]], Any] | None = None,
+        told: Callable[[CompiledFunction[..., Any], Entry, tuple[Any, ...], dict[str, Any]], Any] | None = None,
     ) -> None:
         functools.update_wrapper(self, function, updated=())
         # An object's attributes may be called as methods here are.

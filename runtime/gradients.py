@@ -315,9 +315,9 @@ def _mark_formulas(mode: ProxyMode, roots: Sequence[Tensor]) -> dict[int, Any]:
     made: dict[int, Any] = {}
     for node in mode.graph.nodes:
         for t in tensors_in([node.meta.get("val")]):
-            edge = edge_of(t)
-            if edge is not None:
-                made.setdefault(id(edge[0]), node.meta.get("stack"))
+            history = None if t._autograd is None else t._autograd.grad_fn  # as it is: nothing shall be made anew
+            if history is not None:
+                made.setdefault(id(history), node.meta.get("stack"))
     stacks: dict[int, Any] = {}
 
     def entered(number: int) -> Callable[[Any], None]:

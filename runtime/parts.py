@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 
 from opweave.fake.mode import note_mutation
-from opweave.registry import dtypes
+from opweave.registry import dtypes, forking
 from opweave.registry.errors import Site, user_frame
+from opweave.registry.interrupts import let_through
 from opweave.registry.keys import BATCHED_BIT, PYTHON_BIT, TENSOR_BITS, DispatchMode, no_modes, state
 from opweave.registry.memory import Lease
 from opweave.registry.op import OpOverload
@@ -137,7 +138,7 @@ class Parts:
         self.small: dict[tuple[Any, ...], bool] = {}
         self.roots: dict[Any, Point] = {}
         self.programs = 0
-        self.lock = threading.RLock()
+        self.lock = forking.lock()
         self._compile_graph = compile_graph
         self._sees_arrays = _sees_arrays(function)
 
@@ -552,6 +553,6 @@ def _sees_arrays(function: Any) -> bool:
     for cell in function.__closure__ or ():
         try:
             values.append(cell.cell_contents)
-        except ValueError:  # not assigned yet
-            continue
+        except ValueError as error:  # not assigned yet
+            let_through(error)
     return any(isinstance(value, (np.ndarray, bytearray, memoryview)) for value in values)

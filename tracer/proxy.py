@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import operator
-import os
-import sys
 from collections.abc import Callable, Mapping
 from types import FrameType, TracebackType
 from typing import Any, Self
@@ -13,7 +11,7 @@ from opweave.fake.constraints import Assertion
 from opweave.fake.mode import Dynamic, FakeTensorMode, carry_constants, note_mutation
 from opweave.fake.symbolic import SymNumber
 from opweave.fake.tensor import FakeTensor
-from opweave.registry.containers import is_dict, is_list, is_sequence
+from opweave.registry.containers import is_dict, is_sequence
 from opweave.registry.device import Device
 from opweave.registry.dispatching import resolvers
 from opweave.registry.dtypes import DType
@@ -39,11 +37,11 @@ from opweave.registry.keys import (
     no_modes,
     state,
 )
-from opweave.registry.nested import map_leaves
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.tags import Tag
 from opweave.registry.tensor import Tensor, describe
+from opweave.tracer.calls import apart_from, in_autograd, map_plain
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.numbers import Numbers
 from opweave.tracer.operands import ATOMS, map_operands
@@ -378,7 +376,7 @@ class ProxyMode(DispatchMode):
             return NotImplemented
         tensors = list(tensors_in([*args, *kwargs.values()]))
         differentiated = any(t._keys & GRAD for t in tensors)
-        if differentiated and self._grad_mode_changed() and not _in_autograd():
+        if differentiated and self._grad_mode_changed() and not in_autograd():
             error = UnsupportedError(
                 f"{func}: pre_dispatch tracing does not record that grad mode changes",
                 got=describe(next(t for t in tensors if t._keys & GRAD)),
@@ -411,7 +409,7 @@ class ProxyMode(DispatchMode):
         try:
             result = self._run_real(func, args, kwargs) if self.real else func(*args, **kwargs)
             if not func.is_mutable:
-                result = _apart(result, list(tensors_in([*args, *kwargs.values()])))
+                result = apart_from(result, list(tensors_in([*args, *kwargs.values()])))
         except (DataDependentError, FakeTensorError, TraceError) as error:
             self.refused = self.refused or error
             raise
@@ -551,54 +549,16 @@ class ProxyMode(DispatchMode):
                 )  # fmt: skip
             return value
 
-        real_args, real_kwargs = _map_plain(args, real), _map_plain(kwargs, real)
+        real_args, real_kwargs = map_plain(args, real), map_plain(kwargs, real)
         with no_modes():
             result = func(*real_args, **real_kwargs)
         if type(func) is OpOverload and func.is_mutable:
             note_mutation(func, args, kwargs)
-        return _map_plain(result, fake)
+        return map_plain(result, fake)
 
 
 def _layout(t: Tensor) -> tuple[Any, ...]:
     return t._sizes, t._strides, t._offset
-
-
-def _map_plain(value: Any, transform: Callable[[Any], Any]) -> Any:
-    if is_sequence(value):
-        if value.__class__ not in (list, tuple):
-            return value
-        mapped = [_map_plain(item, transform) for item in value]
-        return mapped if is_list(value) else tuple(mapped)
-    if is_dict(value):
-        return {key: _map_plain(item, transform) for key, item in value.items()}
-    return transform(value)
-
-
-def _apart(value: Any, given: list[Tensor]) -> Any:
-    """A result with an alias, which is a node of its own, in place of what is an argument (`x.contiguous()`)."""
-
-    def apart(part: Any) -> Any:
-        if not isinstance(part, FakeTensor) or not any(part is t for t in given):
-            return part
-        alias = ops.aten.alias.default(part)
-        alias._real = part._real
-        return alias
-
-    return map_leaves(value, apart)
-
-
-_REGISTRY = os.path.dirname(os.path.abspath(sys.modules[DispatchMode.__module__].__file__ or ""))
-_AUTOGRAD = os.path.join(_REGISTRY, "autograd")
-
-
-def _in_autograd() -> bool:
-    """Whether it is the autograd engine, or a function that it runs, that calls."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if os.path.abspath(frame.f_code.co_filename).startswith(_AUTOGRAD + os.sep):
-            return True
-        frame = frame.f_back
-    return False
 
 
 def _before_dispatch(op: OpOverload, bits: int) -> Kernel:

@@ -239,8 +239,18 @@ class Recorder(KernelScalars):
             # NaN and what is too large become the least integer, as in eager; Triton's conversion saturates.
             t = self.cast(t, have.compute)
             beyond = 2.0 ** (63 if dtype.itemsize == 8 else 31)
+            if dtype.kind == "u" and dtype.itemsize >= 4:
+                return self._unsigned(t, beyond, dtype)
             t = self.where(t < beyond, t, -beyond)
         return self.op("cast", t, dtype=dtype)
+
+    def _unsigned(self, t: Term, beyond: float, dtype: DType) -> Term:
+        """A float as an integer that holds twice as much as a signed one: below zero it wraps."""
+        signed = dtypes.int64 if dtype.itemsize == 8 else dtypes.int32
+        is_large = self.where(t >= beyond, t < 2 * beyond, False)
+        within = self.where(is_large, t - beyond, self.where(t < beyond, t, -beyond))
+        whole = self.op("cast", within, dtype=signed)
+        return self.op("cast", whole ^ self.where(is_large, self.term(-int(beyond), signed), 0), dtype=dtype)
 
     def where(self, condition: Any, a: Any, b: Any) -> Term:
         c = self.cast(self.term(condition), dtypes.bool_)

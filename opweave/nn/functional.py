@@ -56,8 +56,6 @@ from opweave.nn.losses import (
     l1_loss as l1_loss,
     margin_ranking_loss as margin_ranking_loss,
     mse_loss as mse_loss,
-    multi_margin_loss as multi_margin_loss,
-    multilabel_margin_loss as multilabel_margin_loss,
     multilabel_soft_margin_loss as multilabel_soft_margin_loss,
     nll_loss as nll_loss,
     poisson_nll_loss as poisson_nll_loss,
@@ -65,6 +63,10 @@ from opweave.nn.losses import (
     soft_margin_loss as soft_margin_loss,
     triplet_margin_loss as triplet_margin_loss,
     triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
+)
+from opweave.nn.margins import (
+    multi_margin_loss as multi_margin_loss,
+    multilabel_margin_loss as multilabel_margin_loss,
 )
 from opweave.nn.regularizing import (
     alpha_dropout as alpha_dropout,

@@ -19,7 +19,7 @@ from opweave.registry.tensor import Tensor, describe
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy",
     "ctc_loss", "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss",
-    "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss",
+    "mse_loss", "multilabel_soft_margin_loss", "nll_loss",
     "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
 ]  # fmt: skip
@@ -29,7 +29,7 @@ aten = ops.aten
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
-def _reduction(name: str, size_average: bool | None = None, reduce: bool | None = None) -> int:
+def reduction_number(name: str, size_average: bool | None = None, reduce: bool | None = None) -> int:
     """PyTorch's number of a reduction."""
     if size_average is not None or reduce is not None:
         if reduce is False:
@@ -40,7 +40,7 @@ def _reduction(name: str, size_average: bool | None = None, reduce: bool | None 
     return _REDUCTIONS[name]
 
 
-def _reduced(loss: Tensor, reduction: int) -> Tensor:
+def reduced(loss: Tensor, reduction: int) -> Tensor:
     return loss if not reduction else (aten.mean if reduction == 1 else aten.sum).default(loss)
 
 
@@ -70,7 +70,7 @@ def _weighted(op: str, loss: Tensor, weight: Tensor, reduction: int) -> Tensor:
     loss = aten.mul.Tensor(loss, weight)
     if reduction == _REDUCTIONS["mean"]:
         return aten.div.Tensor(aten.sum.default(loss), aten.sum.default(weight))
-    return _reduced(loss, reduction)
+    return reduced(loss, reduction)
 
 
 # ---- differences ---------------------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ def mse_loss(
     >>> opweave.nn.functional.mse_loss(opweave.tensor([1.0, 2.0]), opweave.tensor([2.0, 4.0]))
     tensor(2.5000)
     """
-    number = _reduction(reduction, size_average, reduce)
+    number = reduction_number(reduction, size_average, reduce)
     a, b = _expanded("mse_loss", input, target)
     if weight is None:
         return aten.mse_loss.default(a, b, number)
@@ -113,7 +113,7 @@ def l1_loss(
     >>> opweave.nn.functional.l1_loss(opweave.tensor([1.0, 2.0]), opweave.tensor([2.0, 4.0]))
     tensor(1.5000)
     """
-    number = _reduction(reduction, size_average, reduce)
+    number = reduction_number(reduction, size_average, reduce)
     a, b = _expanded("l1_loss", input, target)
     if weight is None:
         return aten.l1_loss.default(a, b, number)
@@ -135,7 +135,7 @@ def smooth_l1_loss(
     >>> opweave.nn.functional.smooth_l1_loss(opweave.tensor([0.0, 0.0]), opweave.tensor([0.5, 3.0]))
     tensor(1.3125)
     """
-    number = _reduction(reduction, size_average, reduce)
+    number = reduction_number(reduction, size_average, reduce)
     return aten.smooth_l1_loss.default(*_expanded("smooth_l1_loss", input, target), number, beta)
 
 
@@ -149,14 +149,14 @@ def huber_loss(
     >>> opweave.nn.functional.huber_loss(opweave.tensor([0.0, 0.0]), opweave.tensor([0.5, 3.0]))
     tensor(1.3125)
     """
-    number = _reduction(reduction)
+    number = reduction_number(reduction)
     a, b = _expanded("huber_loss", input, target)
     if weight is None:
         return aten.huber_loss.default(a, b, number, delta)
     if weight._sizes != input._sizes:
         raise ShapeError("huber_loss: the weight needs the input's shape", got=describe([input, weight]))
     # A plain mean, in PyTorch too.
-    return _reduced(aten.mul.Tensor(aten.huber_loss.default(a, b, 0, delta), weight), number)
+    return reduced(aten.mul.Tensor(aten.huber_loss.default(a, b, 0, delta), weight), number)
 
 
 # ---- classes -------------------------------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ def nll_loss(
     >>> opweave.nn.functional.nll_loss(opweave.tensor([[-1.0, -0.5]]), opweave.tensor([1]))
     tensor(0.5000)
     """
-    number = _reduction(reduction, size_average, reduce)
+    number = reduction_number(reduction, size_average, reduce)
     if not input.ndim:
         raise ShapeError("nll_loss: expected (C), (N, C) or (N, C, ...)", got=describe([input, target]))
     return aten.nll_loss_nd.default(input, target, weight, number, ignore_index)
@@ -240,7 +240,7 @@ def cross_entropy(
     >>> opweave.nn.functional.cross_entropy(opweave.tensor([[2.0, 0.0], [0.0, 2.0]]), opweave.tensor([0, 1]))
     tensor(0.1269)
     """
-    number = _reduction(reduction, size_average, reduce)
+    number = reduction_number(reduction, size_average, reduce)
     return aten.cross_entropy_loss.default(input, target, weight, number, ignore_index, label_smoothing)
 
 
@@ -253,14 +253,14 @@ def multilabel_soft_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """The mean over the last dimension of `binary_cross_entropy_with_logits`."""
-    number = _reduction(reduction, size_average, reduce)
+    number = reduction_number(reduction, size_average, reduce)
     hit = aten.mul.Tensor(target, aten.log_sigmoid.default(input))
     miss = aten.mul.Tensor(aten.rsub.Scalar(target, 1), aten.log_sigmoid.default(aten.neg.default(input)))
     loss = aten.neg.default(aten.add.Tensor(hit, miss))
     if weight is not None:
         loss = aten.mul.Tensor(loss, weight)
     classes = input._sizes[-1]
-    return _reduced(aten.div.Tensor(aten.sum.dim_IntList(loss, [-1]), classes), number)
+    return reduced(aten.div.Tensor(aten.sum.dim_IntList(loss, [-1]), classes), number)
 
 
 # ---- probabilities -------------------------------------------------------------------------------------------------
@@ -315,7 +315,7 @@ def binary_cross_entropy(
     >>> opweave.nn.functional.binary_cross_entropy(opweave.tensor([0.2, 0.9]), opweave.tensor([0.0, 1.0]))
     tensor(0.1643)
     """
-    number = _reduction(reduction, size_average, reduce)
+    number = reduction_number(reduction, size_average, reduce)
     _same_shape("binary_cross_entropy", input, target)
     _probabilities("input", input)
     _probabilities("target", target)
@@ -341,7 +341,7 @@ def binary_cross_entropy_with_logits(
     >>> opweave.nn.functional.binary_cross_entropy_with_logits(opweave.tensor([-2.0, 3.0]), opweave.tensor([0.0, 1.0]))
     tensor(0.0878)
     """
-    number = _reduction(reduction, size_average, reduce)
+    number = reduction_number(reduction, size_average, reduce)
     _same_shape("binary_cross_entropy_with_logits", input, target)
     return aten.binary_cross_entropy_with_logits.default(input, target, weight, pos_weight, number)
 
@@ -364,7 +364,7 @@ def kl_div(
     if reduction == "batchmean" and size_average is None and reduce is None:
         total = aten.kl_div.default(input, target, _REDUCTIONS["sum"], log_target=log_target)
         return total if not input.ndim else aten.div.Tensor(total, input._sizes[0])
-    return aten.kl_div.default(input, target, _reduction(reduction, size_average, reduce), log_target=log_target)
+    return aten.kl_div.default(input, target, reduction_number(reduction, size_average, reduce), log_target=log_target)
 
 
 def poisson_nll_loss(
@@ -384,7 +384,7 @@ def poisson_nll_loss(
     >>> opweave.nn.functional.poisson_nll_loss(opweave.tensor([0.0, 1.0]), opweave.tensor([1.0, 2.0]))
     tensor(0.8591)
     """
-    number = _reduction(reduction, size_average, reduce)
+    number = reduction_number(reduction, size_average, reduce)
     return aten.poisson_nll_loss.default(input, target, log_input, full, eps, number)
 
 
@@ -392,7 +392,7 @@ def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
     """(log(var) + (x - t)² / var) / 2, with a variance of at least eps, for each element or for each row."""
-    number = _reduction(reduction)
+    number = reduction_number(reduction)
     if not isinstance(var, Tensor):
         if var < 0:
             raise ShapeError("gaussian_nll_loss: a variance is not negative", got=f"var={var}")
@@ -411,7 +411,7 @@ def gaussian_nll_loss(
     loss = aten.mul.Tensor(aten.add.Tensor(aten.log.default(limited), square), 0.5)
     if full:
         loss = aten.add.Scalar(loss, 0.5 * math.log(2 * math.pi))
-    return _reduced(loss, number)
+    return reduced(loss, number)
 
 
 # ---- margins -------------------------------------------------------------------------------------------------------
@@ -426,7 +426,7 @@ def hinge_embedding_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """x where t is 1, max(0, margin - x) where it is -1."""
-    number = _reduction(reduction, size_average, reduce)
+    number = reduction_number(reduction, size_average, reduce)
     return aten.hinge_embedding_loss.default(input, target, margin, number)
 
 
@@ -440,7 +440,7 @@ def soft_margin_loss(
     >>> opweave.nn.functional.soft_margin_loss(opweave.tensor([1.0]), opweave.tensor([1.0]))
     tensor(0.3133)
     """
-    return aten.soft_margin_loss.default(input, target, _reduction(reduction, size_average, reduce))
+    return aten.soft_margin_loss.default(input, target, reduction_number(reduction, size_average, reduce))
 
 
 def margin_ranking_loss(
@@ -459,7 +459,7 @@ def margin_ranking_loss(
     >>> opweave.nn.functional.margin_ranking_loss(opweave.tensor([1.0]), opweave.tensor([2.0]), opweave.tensor([1.0]))
     tensor(1.)
     """
-    number = _reduction(reduction, size_average, reduce)
+    number = reduction_number(reduction, size_average, reduce)
     if not input1.ndim == input2.ndim == target.ndim:
         raise ShapeError("margin_ranking_loss: expected as many dimensions", got=describe([input1, input2, target]))
     return aten.margin_ranking_loss.default(input1, input2, target, margin, number)
@@ -481,7 +481,7 @@ def cosine_embedding_loss(
     >>> opweave.nn.functional.cosine_embedding_loss(opweave.eye(2), opweave.ones(2, 2), opweave.tensor([1.0, -1.0]))
     tensor(0.5000)
     """
-    number = _reduction(reduction, size_average, reduce)
+    number = reduction_number(reduction, size_average, reduce)
     return aten.cosine_embedding_loss.default(input1, input2, target, margin, number)
 
 
@@ -507,7 +507,7 @@ def triplet_margin_loss(
     """
     if margin <= 0:
         raise ShapeError("triplet_margin_loss: the margin must be positive", got=f"margin={margin}")
-    number = _reduction(reduction, size_average, reduce)
+    number = reduction_number(reduction, size_average, reduce)
     return aten.triplet_margin_loss.default(anchor, positive, negative, margin, p, eps, swap, number)
 
 
@@ -522,7 +522,7 @@ def triplet_margin_with_distance_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """max(0, margin + d(a, p) - d(a, n)), by a distance of one's own; `swap` takes the nearer of a and p to n."""
-    number = _reduction(reduction)
+    number = reduction_number(reduction)
     if not margin > 0:
         raise ShapeError("triplet_margin_with_distance_loss: the margin must be positive", got=f"margin={margin}")
     if not anchor.ndim == positive.ndim == negative.ndim:
@@ -534,71 +534,7 @@ def triplet_margin_with_distance_loss(
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = aten.minimum.default(far, distance(positive, negative))
-    return _reduced(aten.clamp_min.default(aten.sub.Tensor(aten.add.Scalar(near, margin), far), 0), number)
-
-
-# ---- margins of classes --------------------------------------------------------------------------------------------
-
-
-def _rows(op: str, input: Tensor, target: Tensor, wanted: tuple[int, ...]) -> Tensor:
-    """The input as (batch, classes)."""
-    if input.ndim not in (1, 2) or not input._sizes[-1] or target._sizes != wanted:
-        raise ShapeError(
-            f"{op}: expected (batch, classes) or (classes), and targets for it", got=describe([input, target])
-        )
-    return input if input.ndim == 2 else aten.unsqueeze.default(input, 0)
-
-
-def multi_margin_loss(
-    input: Tensor,
-    target: Tensor,
-    p: int = 1,
-    margin: float = 1.0,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """The mean over the other classes j of max(0, margin - x[t] + x[j])^p, times the weight of the class t."""
-    number = _reduction(reduction, size_average, reduce)
-    if p not in (1, 2):
-        raise ShapeError("multi_margin_loss: p is 1 or 2", got=f"p={p}")
-    single = input.ndim == 1 and target.ndim == 0
-    x = _rows("multi_margin_loss", input, target, () if single else input._sizes[:-1] or (1,))
-    at = aten.reshape.default(target, [-1, 1])
-    if weight is not None and weight._sizes != x._sizes[1:]:
-        raise ShapeError("multi_margin_loss: needs a weight for each class", got=describe([input, weight]))
-    loss = aten.clamp_min.default(aten.add.Scalar(aten.sub.Tensor(x, aten.gather.default(x, 1, at)), margin), 0)
-    if p == 2:
-        loss = aten.mul.Tensor(loss, loss)
-    if weight is not None:
-        loss = aten.mul.Tensor(loss, aten.index.Tensor(weight, [at]))
-    loss = aten.scatter.value(loss, 1, at, 0)
-    loss = aten.div.Tensor(aten.sum.dim_IntList(loss, [1]), x._sizes[1])
-    return _reduced(aten.squeeze.dim(loss, 0) if single else loss, number)
-
-
-def multilabel_margin_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
-) -> Tensor:
-    """Σ max(0, 1 - x[t] + x[j]) / classes over targets t and classes j that are none.
-
-    The targets of a row are its classes up to the first negative number.
-    """
-    number = _reduction(reduction, size_average, reduce)
-    x = _rows("multilabel_margin_loss", input, target, input._sizes)
-    labels = aten.reshape.default(target, list(x._sizes))
-    named = aten.eq.Scalar(aten.cumsum.default(aten.lt.Scalar(labels, 0), 1), 0)
-    labels = aten.where(named, labels, 0)
-    ones = aten._to_copy.default(named, dtype=x._dtype)
-    wanted = aten.gt.Scalar(aten.scatter_add.default(aten.zeros_like.default(x), 1, labels, ones), 0)
-    chosen = aten.unsqueeze.default(aten.gather.default(x, 1, labels), 2)
-    loss = aten.clamp_min.default(aten.rsub.Scalar(aten.sub.Tensor(chosen, aten.unsqueeze.default(x, 1)), 1), 0)
-    counted = aten.logical_and.default(
-        aten.unsqueeze.default(named, 2), aten.unsqueeze.default(aten.logical_not.default(wanted), 1)
-    )
-    loss = aten.div.Tensor(aten.sum.dim_IntList(aten.where(counted, loss, 0.0), [1, 2]), x._sizes[1])
-    return _reduced(aten.squeeze.dim(loss, 0) if input.ndim == 1 else loss, number)
+    return reduced(aten.clamp_min.default(aten.sub.Tensor(aten.add.Scalar(near, margin), far), 0), number)
 
 
 # ---- sequences -----------------------------------------------------------------------------------------------------
@@ -636,5 +572,5 @@ def ctc_loss(
     >>> opweave.nn.functional.ctc_loss(x, one.view(1, 1), opweave.tensor([3]), one)
     tensor(0.2877)
     """
-    rest = blank, _reduction(reduction), zero_infinity
+    rest = blank, reduction_number(reduction), zero_infinity
     return aten.ctc_loss(log_probs, targets, input_lengths, target_lengths, *rest)

@@ -22,7 +22,9 @@ _lock = forking.lock()
 _names: dict[str, int] = {}
 
 
-def call_and_report(compiled: CompiledFunction, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_and_report(
+    compiled: CompiledFunction[..., Any], entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """Make the call that a version was compiled for, and write what there is to say of it.
 
     A report that fails says so in a warning; the call's result is the same.
@@ -45,7 +47,7 @@ def call_and_report(compiled: CompiledFunction, entry: Entry, args: tuple[Any, .
     return result
 
 
-def _name(compiled: CompiledFunction) -> str:
+def _name(compiled: CompiledFunction[..., Any]) -> str:
     """A file name that no other function of this process has."""
     found: Any = vars(compiled).get("_report_name")
     if found is None:

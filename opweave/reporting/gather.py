@@ -64,7 +64,11 @@ class Gathering:
     """
 
     def __init__(
-        self, compiled: CompiledFunction, misfits: Mapping[int, str | None], call: Call | None, recompiled: bool
+        self,
+        compiled: CompiledFunction[..., Any],
+        misfits: Mapping[int, str | None],
+        call: Call | None,
+        recompiled: bool,
     ) -> None:
         self.compiled, self.misfits, self.call = compiled, misfits, call
         self.sites = Sites()

@@ -104,7 +104,7 @@ def report(fn: Callable[..., Any], *, measure: bool = True) -> Callable[..., Rep
     """
     if is_module(type(fn)):
         fn = vars(fn).get("function", fn.__call__)
-    compiled: CompiledFunction = fn if isinstance(fn, CompiledFunction) else compile(fn)
+    compiled: CompiledFunction[..., Any] = fn if isinstance(fn, CompiledFunction) else compile(fn)
     if getattr(compiled._compile_graph, "func", compiled._compile_graph) is not _compiled:
         raise ArgumentError("report: only what opweave compiles has a report", got=repr(fn))
 
@@ -126,7 +126,7 @@ def report(fn: Callable[..., Any], *, measure: bool = True) -> Callable[..., Rep
 
 
 def observe(
-    compiled: CompiledFunction,
+    compiled: CompiledFunction[..., Any],
     entry: Entry,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -141,7 +141,7 @@ def observe(
 
 
 def observed_call(
-    compiled: CompiledFunction, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any], *, measure: bool
+    compiled: CompiledFunction[..., Any], entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any], *, measure: bool
 ) -> tuple[Call, Any]:
     """Call a version that fits, and keep what its graph was called with."""
     kept: list[Copies] = []

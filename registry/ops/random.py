@@ -17,16 +17,17 @@ from opweave.registry import dtypes
 from opweave.registry.device import Device, cpu, parse_device
 from opweave.registry.dtypes import DType, get_default_dtype
 from opweave.registry.errors import ArgumentError, DeviceError, DTypeError, ShapeError
+from opweave.registry.interrupts import let_through
 from opweave.registry.keys import state
 from opweave.registry.op import ops
 from opweave.registry.ops.creation import layout_like
 from opweave.registry.ops.gradients import zeros
 from opweave.registry.ops.kinds import InplaceDecl, composite, extern
-from opweave.registry.promote import GREATEST, broadcast_shapes
+from opweave.registry.promote import broadcast_shapes
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
-_SEEDED = "nondeterministic_seeded"
+SEEDED = "nondeterministic_seeded"
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
 
@@ -108,7 +109,8 @@ def manual_seed(seed: int) -> Generator:
         mode.generator_accessed("manual_seed")
     try:
         _thread.seed = int(seed)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError) as error:
+        let_through(error)
         raise ArgumentError(
             "manual_seed: the seed must be an integer", got=f"{seed!r} ({type(seed).__name__})", hint="manual_seed(0)"
         ) from None
@@ -136,7 +138,7 @@ def filled(spec: TensorSpec, values: Callable[[Any, Any], Any], generator: Gener
     return result
 
 
-def _floating(op: str, dtype: DType | None) -> DType:
+def check_floating(op: str, dtype: DType | None) -> DType:
     dtype = dtype or get_default_dtype()
     if not dtype.is_floating_point:
         raise DTypeError(f"{op}: only floating types", got=repr(dtype))
@@ -156,7 +158,7 @@ _BITS = {"float16": 11, "bfloat16": 8}
 
 
 def _drawable(op: str, dtype: DType | None) -> DType:
-    return dtype if dtype is not None and dtype.is_complex else _floating(op, dtype)
+    return dtype if dtype is not None and dtype.is_complex else check_floating(op, dtype)
 
 
 def _parts(draw: Callable[[Any, TensorSpec], Any], source: Any, spec: TensorSpec) -> Any:
@@ -178,10 +180,10 @@ def _uniform(source: Any, spec: TensorSpec) -> Any:
     return source.random(spec.sizes, dtype=spec.dtype.numpy)
 
 
-def _normal(source: Any, spec: TensorSpec) -> Any:
+def normals(source: Any, spec: TensorSpec) -> Any:
     """Numbers of mean 0 and variance 1, which is shared by the parts of complex ones."""
     if spec.dtype.is_complex:
-        return _parts(_normal, source, spec) * spec.dtype.numpy.type(math.sqrt(0.5))
+        return _parts(normals, source, spec) * spec.dtype.numpy.type(math.sqrt(0.5))
     return source.standard_normal(spec.sizes, dtype=spec.dtype.compute.numpy)
 
 
@@ -202,7 +204,7 @@ def _declare(name: str, draw: Callable[[Any, TensorSpec], Any]) -> None:
         (f"{name}_like", "Tensor self", like, ", MemoryFormat? memory_format=None"),
     ):
 
-        @extern(f"aten::{op}({operand}, *, {_OPTIONS}{rest}) -> Tensor", spec=spec, tags=_SEEDED, outs="out")
+        @extern(f"aten::{op}({operand}, *, {_OPTIONS}{rest}) -> Tensor", spec=spec, tags=SEEDED, outs="out")
         def drawn(operand: Any, *, spec: Any = spec, **options: Any) -> Tensor:
             return fill(spec(operand, **options))
 
@@ -212,7 +214,7 @@ def _declare(name: str, draw: Callable[[Any, TensorSpec], Any]) -> None:
         @extern(
             f"aten::{op}.generator({operand}, *, Generator? generator, {_OPTIONS}{rest}) -> Tensor",
             spec=generated,
-            tags=_SEEDED,
+            tags=SEEDED,
             outs="generator_out",
         )
         def drawn_by(operand: Any, *, generator: Any, spec: Any = spec, **options: Any) -> Tensor:
@@ -223,7 +225,7 @@ def _declare(name: str, draw: Callable[[Any, TensorSpec], Any]) -> None:
 
 
 _declare("rand", _uniform)
-_declare("randn", _normal)
+_declare("randn", normals)
 
 
 # ---- integers ------------------------------------------------------------------------------------------------------
@@ -231,7 +233,7 @@ _declare("randn", _normal)
 _LONG = "ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
 
-def _check_range(op: str, low: int, high: int, dtype: DType) -> None:
+def check_range(op: str, low: int, high: int, dtype: DType) -> None:
     if high <= low:
         raise ArgumentError(
             f"{op}: needs low < high",
@@ -246,7 +248,7 @@ def _check_range(op: str, low: int, high: int, dtype: DType) -> None:
 
 def _randint_spec(low: int, high: int, size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> TensorSpec:
     found = contiguous(_checked("randint", size), dtype or dtypes.int64, parse_device(device))
-    _check_range("randint", low, high, found.dtype)
+    check_range("randint", low, high, found.dtype)
     return found
 
 
@@ -257,7 +259,7 @@ def _integers(spec: TensorSpec, low: int, high: int, generator: Generator | None
 @extern(
     f"aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, {_LONG}) -> Tensor",
     spec=_randint_spec,
-    tags=_SEEDED,
+    tags=SEEDED,
     outs="low_out",
 )
 def randint(low: int, high: int, size: Any, **options: Any) -> Tensor:
@@ -267,21 +269,21 @@ def randint(low: int, high: int, size: Any, **options: Any) -> Tensor:
 @extern(
     f"aten::randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, {_LONG}) -> Tensor",
     spec=lambda low, high, size, generator, *options: _randint_spec(low, high, size, *options),
-    tags=_SEEDED,
+    tags=SEEDED,
     outs="low_generator_out",
 )
 def randint_generator(low: int, high: int, size: Any, *, generator: Any, **options: Any) -> Tensor:
     return _integers(_randint_spec(low, high, size, **options), low, high, generator)
 
 
-@composite(f"aten::randint(SymInt high, SymInt[] size, *, {_LONG}) -> Tensor", tags=_SEEDED, outs="out")
+@composite(f"aten::randint(SymInt high, SymInt[] size, *, {_LONG}) -> Tensor", tags=SEEDED, outs="out")
 def randint_high(high: int, size: Any, *, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
     return ops.aten.randint.low(0, high, size, dtype=dtype, device=device)
 
 
 @composite(
     f"aten::randint.generator(SymInt high, SymInt[] size, *, Generator? generator, {_LONG}) -> Tensor",
-    tags=_SEEDED,
+    tags=SEEDED,
     outs="generator_out",
 )
 def randint_high_generator(
@@ -294,7 +296,7 @@ def _randint_like_spec(
     self: Tensor, low: int, high: int, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any
 ) -> TensorSpec:
     found = layout_like("randint_like", self, dtype, device, memory_format)
-    _check_range("randint_like", low, high, found.dtype)
+    check_range("randint_like", low, high, found.dtype)
     return found
 
 
@@ -302,7 +304,7 @@ def _randint_like_spec(
     f"aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, {_OPTIONS}, "
     "MemoryFormat? memory_format=None) -> Tensor",
     spec=_randint_like_spec,
-    tags=_SEEDED,
+    tags=SEEDED,
     outs="low_dtype_out",
 )
 def randint_like_low(self: Tensor, low: int, high: int, **options: Any) -> Tensor:
@@ -314,7 +316,7 @@ randint_like_low.backward()
 
 @composite(
     f"aten::randint_like(Tensor self, SymInt high, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
-    tags=_SEEDED,
+    tags=SEEDED,
     outs="out",
 )
 def randint_like(self: Tensor, high: int, **options: Any) -> Tensor:
@@ -325,7 +327,7 @@ def _randperm_spec(n: int, dtype: Any, layout: Any, device: Any, pin_memory: Any
     return contiguous(_checked("randperm", (n,)), dtype or dtypes.int64, parse_device(device))
 
 
-@extern(f"aten::randperm(SymInt n, *, {_LONG}) -> Tensor", spec=_randperm_spec, tags=_SEEDED, outs="out")
+@extern(f"aten::randperm(SymInt n, *, {_LONG}) -> Tensor", spec=_randperm_spec, tags=SEEDED, outs="out")
 def randperm(n: int, **options: Any) -> Tensor:
     return filled(_randperm_spec(n, **options), lambda source, _: source.permutation(n))
 
@@ -333,7 +335,7 @@ def randperm(n: int, **options: Any) -> Tensor:
 @extern(
     f"aten::randperm.generator(SymInt n, *, Generator? generator, {_LONG}) -> Tensor",
     spec=lambda n, generator, *options: _randperm_spec(n, *options),
-    tags=_SEEDED,
+    tags=SEEDED,
     outs="generator_out",
 )
 def randperm_generator(n: int, *, generator: Any, **options: Any) -> Tensor:
@@ -343,22 +345,22 @@ def randperm_generator(n: int, *, generator: Any, **options: Any) -> Tensor:
 # ---- distributions over existing tensors ---------------------------------------------------------------------------
 
 
-def _same(self: Tensor, *_: Any) -> TensorSpec:
+def like(self: Tensor, *_: Any) -> TensorSpec:
     return layout_like("a sample", self, None, None, None)
 
 
-@extern("aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", spec=_same, tags=_SEEDED)
+@extern("aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", spec=like, tags=SEEDED)
 def bernoulli(self: Tensor, p: float, *, generator: Any) -> Tensor:
     if not 0 <= p <= 1:
         raise ArgumentError("bernoulli: p is a probability", got=f"p={p}")
-    return filled(_same(self), lambda s, _: s.random(self._sizes) < p, generator)
+    return filled(like(self), lambda s, _: s.random(self._sizes) < p, generator)
 
 
-@extern("aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", spec=_same, tags=_SEEDED, outs="out")
+@extern("aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", spec=like, tags=SEEDED, outs="out")
 def bernoulli_each(self: Tensor, *, generator: Any) -> Tensor:
     """1 with the probability that the element is, else 0."""
-    _floating("bernoulli", self._dtype)
-    found = _same(self)
+    check_floating("bernoulli", self._dtype)
+    found = like(self)
     if found.device.type != "meta":
         probability = self._array
         if not bool(((probability >= 0) & (probability <= 1)).all()):
@@ -378,12 +380,12 @@ def _normal_spec(
     "aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, "
     f"{_OPTIONS}) -> Tensor",
     spec=_normal_spec,
-    tags=_SEEDED,
+    tags=SEEDED,
     outs="float_float_out",
 )
 def normal(mean: float, std: float, size: Any, *, generator: Any, **options: Any) -> Tensor:
     spec = _normal_spec(mean, std, size, generator, **options)
-    return filled(spec, lambda source, _: _normal(source, spec) * std + mean, generator)
+    return filled(spec, lambda source, _: normals(source, spec) * std + mean, generator)
 
 
 def _normal_of(mean: Any, std: Any, generator: Any) -> Tensor:
@@ -407,7 +409,7 @@ for _overload, _arguments in (
 ):
 
     @composite(
-        f"aten::normal.{_overload}({_arguments}, *, Generator? generator=None) -> Tensor", explicit=True, tags=_SEEDED,
+        f"aten::normal.{_overload}({_arguments}, *, Generator? generator=None) -> Tensor", explicit=True, tags=SEEDED,
         outs=f"{_overload}_out",
     )  # fmt: skip
     def _normal_by(mean: Any, std: Any = 1.0, *, generator: Any = None) -> Tensor:
@@ -419,22 +421,22 @@ for _overload, _arguments in (
 
 
 @extern("aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor",
-        spec=_same, tags=_SEEDED)  # fmt: skip
+        spec=like, tags=SEEDED)  # fmt: skip
 def normal_functional(self: Tensor, mean: float, std: float, *, generator: Any) -> Tensor:
     _drawable("normal", self._dtype)
     if std < 0:
         raise ArgumentError("normal: std must not be negative", got=f"std={std}", hint="abs(std)")
-    found = _same(self)
-    return filled(found, lambda source, _: _normal(source, found) * std + mean, generator)
+    found = like(self)
+    return filled(found, lambda source, _: normals(source, found) * std + mean, generator)
 
 
-@extern("aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor", spec=_same,
-        tags=_SEEDED, outs="out")  # fmt: skip
+@extern("aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor", spec=like,
+        tags=SEEDED, outs="out")  # fmt: skip
 def uniform(self: Tensor, low: float, high: float, *, generator: Any) -> Tensor:
     _drawable("uniform", self._dtype)
     if high < low:
         raise ArgumentError("uniform: needs from <= to", got=f"from={low}, to={high}")
-    found = _same(self)
+    found = like(self)
     if self._dtype.is_complex:
         return filled(found, lambda s, _: _uniform(s, found) * (high - low) + complex(low, low), generator)
     return filled(found, lambda s, t: s.random(self._sizes, dtype=t) * (high - low) + low, generator)
@@ -443,7 +445,7 @@ def uniform(self: Tensor, low: float, high: float, *, generator: Any) -> Tensor:
 def _multinomial_spec(
     self: Tensor, num_samples: int, replacement: bool = False, generator: Any = None
 ) -> TensorSpec:  # fmt: skip
-    _floating("multinomial", self._dtype)
+    check_floating("multinomial", self._dtype)
     if self.ndim not in (1, 2):
         raise ShapeError("multinomial: expected a vector or a matrix of weights", got=f"{self.ndim} dimensions")
     if num_samples < 1:
@@ -460,7 +462,7 @@ def _multinomial_spec(
     "aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None)"
     " -> Tensor",
     spec=_multinomial_spec,
-    tags=_SEEDED,
+    tags=SEEDED,
     outs="out",
 )
 def multinomial(self: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
@@ -493,126 +495,7 @@ for _decl in (bernoulli, bernoulli_each, normal_functional, uniform):
     _decl.backward(self=zeros)
 multinomial.backward()
 
-_GENERATOR = "Generator? generator=None) -> Tensor(a!)"
-InplaceDecl(f"aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, {_GENERATOR}", bernoulli.op)
-InplaceDecl(f"aten::normal_(Tensor(a!) self, float mean=0, float std=1, *, {_GENERATOR}", normal_functional.op)
-InplaceDecl(f"aten::uniform_(Tensor(a!) self, float from=0, float to=1, *, {_GENERATOR}", uniform.op)
-
-# ---- other distributions, over the elements of a tensor ------------------------------------------------------------
-
-
-def _declare_fill(
-    name: str, numbers: str, check: Callable[..., None], draw: Callable[..., Any], overload: str = ""
-) -> None:
-    """An op that gives a tensor like another with elements `draw(source, spec, *numbers)`, and its in-place form.
-
-    `check(op, self, *numbers)` refuses what does not fit.
-    """
-    count = numbers.count(",")
-    suffix = f".{overload}" if overload else ""
-
-    def spec_of(self: Tensor, *rest: Any) -> TensorSpec:
-        check(name, self, *rest[:count])
-        return _same(self)
-
-    @extern(
-        f"aten::{name}{suffix}(Tensor self{numbers}, *, Generator? generator=None) -> Tensor", spec=spec_of,
-        tags=_SEEDED, outs=f"{overload}_out" if overload else "out"
-    )  # fmt: skip
-    def drawn(self: Tensor, *rest: Any, generator: Any = None) -> Tensor:
-        spec = spec_of(self, *rest)
-        return filled(spec, lambda source, _: draw(source, spec, *rest), generator)
-
-    drawn.backward(self=zeros)
-    InplaceDecl(f"aten::{name}_{suffix}(Tensor(a!) self{numbers}, *, {_GENERATOR}", drawn.op)
-
-
-def _check_scale(scale: str) -> Callable[..., None]:
-    def check(op: str, self: Tensor, *numbers: float) -> None:
-        _floating(op, self._dtype)
-        if not numbers[-1] > 0:
-            raise ArgumentError(f"{op}: {scale} must be positive", got=f"{scale}={numbers[-1]}")
-
-    return check
-
-
-def _check_trials(op: str, self: Tensor, p: float) -> None:
-    if self._dtype.kind in "bc":
-        raise DTypeError(f"{op}: only integers and floating types", got=repr(self._dtype))
-    if not 0 < p < 1:
-        raise ArgumentError(f"{op}: p must be between 0 and 1", got=f"p={p}")
-
-
-def _exponential(source: Any, spec: TensorSpec, rate: float) -> Any:
-    kind = spec.dtype.compute.numpy
-    least = 0.0 if math.isinf(rate) else np.finfo(kind).tiny  # not 0: its logarithm is taken
-    return np.maximum(source.standard_exponential(spec.sizes, dtype=kind) / rate, least)
-
-
-def _cauchy(source: Any, spec: TensorSpec, median: float, sigma: float) -> Any:
-    return np.tan((source.random(spec.sizes, dtype=np.float64) - 0.5) * np.pi) * sigma + median
-
-
-_declare_fill("exponential", ", float lambd=1.", _check_scale("lambd"), _exponential)
-_declare_fill("cauchy", ", float median=0., float sigma=1.", _check_scale("sigma"), _cauchy)
-_declare_fill(
-    "log_normal", ", float mean=1., float std=2.", _check_scale("std"),
-    lambda source, spec, mean, std: np.exp(_normal(source, spec) * std + mean),
-)  # fmt: skip
-_declare_fill(
-    "geometric", ", float p", _check_trials, lambda source, spec, p: source.geometric(p, spec.sizes)
-)  # fmt: skip
-
-#: Up to where every whole number is of the type.
-_WHOLE = {"float16": 1 << 11, "bfloat16": 1 << 8, "float32": 1 << 24, "float64": 1 << 53, "bool": 1}
-
-
-def _last(dtype: DType) -> int:
-    return _WHOLE.get(dtype.name) or (1 << (dtype.itemsize * 8 - (dtype.kind == "i"))) - 1
-
-
-def _check_whole(op: str, self: Tensor, low: int = 0, high: int | None = None) -> None:
-    if self._dtype.kind == "c":
-        raise DTypeError(f"{op}: not defined for complex numbers", got=repr(self._dtype))
-    greatest = GREATEST.get(self._dtype.name)
-    if greatest is not None and not (-greatest <= low and (high or 0) - 1 <= greatest):
-        raise ArgumentError(f"{op}: the range does not fit {self._dtype.name}", got=f"from={low}, to={high}")
-    _check_range(op, low, _last(self._dtype) + 1 if high is None else high, self._dtype)
-
-
-def _whole(source: Any, spec: TensorSpec, low: int = 0, high: int | None = None) -> Any:
-    last = _last(spec.dtype) if high is None else high - 1
-    return source.integers(low, last, spec.sizes, dtype=np.int64, endpoint=True)
-
-
-_declare_fill("random", ", int from, int? to", _check_whole, _whole, "from")
-_declare_fill(
-    "random", ", int to", lambda op, self, to: _check_whole(op, self, 0, to),
-    lambda source, spec, to: _whole(source, spec, 0, to), "to",
-)  # fmt: skip
-_declare_fill("random", "", _check_whole, _whole)
-
-
-def _check_chances(op: str, self: Tensor, p: Tensor) -> None:
-    if not p._dtype.is_floating_point:
-        raise DTypeError(f"{op}: probabilities have a floating type", got=describe(p))
-    if broadcast_shapes(op, self._sizes, p._sizes) != self._sizes:
-        raise ShapeError(f"{op}: the probabilities do not fit", got=describe([self, p]))
-    if p._storage.owner is not None and not bool(((p._array >= 0) & (p._array <= 1)).all()):
-        raise ArgumentError(f"{op}: the elements are probabilities", hint="each has to lie in [0, 1]")
-
-
-def _chances_spec(self: Tensor, p: Tensor, generator: Any = None) -> TensorSpec:
-    _check_chances("bernoulli", self, p)
-    return _same(self)
-
-
-@extern("aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor", spec=_chances_spec,
-        tags=_SEEDED, outs="Tensor_out")  # fmt: skip
-def bernoulli_of(self: Tensor, p: Tensor, *, generator: Any = None) -> Tensor:
-    """1 with the probability that stands in `p`, else 0."""
-    return filled(_chances_spec(self, p), lambda s, _: s.random(self._sizes) < p._array, generator)
-
-
-bernoulli_of.backward(self=zeros, p=zeros)
-InplaceDecl(f"aten::bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, {_GENERATOR}", bernoulli_of.op)
+WRITES = "Generator? generator=None) -> Tensor(a!)"
+InplaceDecl(f"aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, {WRITES}", bernoulli.op)
+InplaceDecl(f"aten::normal_(Tensor(a!) self, float mean=0, float std=1, *, {WRITES}", normal_functional.op)
+InplaceDecl(f"aten::uniform_(Tensor(a!) self, float from=0, float to=1, *, {WRITES}", uniform.op)

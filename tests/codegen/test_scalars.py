@@ -156,7 +156,10 @@ def test_casts(source, target):
     x = (np.abs(x) % 256 if source == "uint8" else np.clip(x, -128, 127) if source == "int8" else x).astype(source)
     with np.errstate(all="ignore"):
         wanted = np.asarray(EAGER.cast(x, DTYPES[target]))
-    np.testing.assert_array_equal(evaluate(lambda k, a: k.cast(a, DTYPES[target]), x), wanted)
+    found = evaluate(lambda k, a: k.cast(a, DTYPES[target]), x)
+    if target.startswith("float8"):  # NumPy takes no NaN of theirs for another
+        found, wanted = found.astype(np.float32), wanted.astype(np.float32)
+    np.testing.assert_array_equal(found, wanted)
 
 
 @pytest.mark.parametrize("number", [0.1, 1 / 3, 1e300, 5e-324, 1e-40])

@@ -185,6 +185,8 @@ output_padding: What is added to the size at one side.
 output_size: The size of the result.
 p: The p of the norm.
 bernoulli.p: The probabilities.
+binomial.count: How many trials.
+binomial.prob: The probability of success of each.
 dropout.p: The probability that an element is dropped.
 geometric.p: The probability of success.
 mvlgamma.p: The number of dimensions.
