@@ -14,14 +14,15 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```$", README.read_text(), re.MULTILINE 
 
 
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
-def test_a_block_runs_alone(number: int, tmp_path: Path) -> None:
+def test_a_block_runs_alone(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     script = tmp_path / "block.py"  # a file, since Triton reads the source of kernels
     script.write_text(BLOCKS[number])
     exec(compile(script.read_text(), str(script), "exec"), {"__name__": "block"})
 
 
 def test_there_are_blocks() -> None:
-    assert len(BLOCKS) == 5
+    assert len(BLOCKS) == 6
 
 
 def test_files_that_are_named_exist() -> None:
