@@ -35,7 +35,8 @@ RANDOM = ("rand", "normal", "uniform", "bernoulli", "dropout", "empty", "exponen
 
 def comparable(op: OpOverload) -> bool:
     known = op.namespace == "aten" and hasattr(torch.ops.aten, op.opname)
-    return bool(op.decl and op.decl.samples) and known and not any(part in op.name for part in RANDOM)
+    is_random = any(part in op.name for part in RANDOM) or "nondeterministic_seeded" in map(str, op.tags)
+    return bool(op.decl and op.decl.samples) and known and not is_random
 
 
 def ops_with_samples(kind: str, listed: bool) -> list[OpOverload]:

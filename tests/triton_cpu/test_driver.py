@@ -26,7 +26,7 @@ from opweave.codegen.native.arguments import HostArray
 from opweave.codegen.triton_cpu import driver as mux
 from opweave.codegen.triton_cpu.driver import OpweaveDriver, activate, for_device, use
 from opweave.codegen.triton_cpu.host import HOST_DEVICE
-from opweave.registry.errors import CompileError, DeviceError, OutOfRangeError
+from opweave.registry.errors import ArgumentError, CompileError, DeviceError, OutOfRangeError
 
 pytestmark = pytest.mark.usefixtures("active", "no_device_of_an_earlier_test")
 
@@ -124,7 +124,7 @@ def test_options_made_for_gpus_are_accepted_and_share_one_compilation():
     plain = add[(1,)](*hosts, 64, BLOCK=64)
     tuned = add[(1,)](*hosts, 64, BLOCK=64, num_warps=8, num_stages=4, maxnreg=64)
     assert plain.hash == tuned.hash
-    with pytest.raises(KeyError):
+    with pytest.raises(ArgumentError, match="no_such_option"):
         add[(1,)](*hosts, 64, BLOCK=64, no_such_option=1)
 
 
