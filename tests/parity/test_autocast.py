@@ -30,7 +30,17 @@ MADE_OF_OTHERS = {
     "cuda": {f"aten::{n}" for n in ("square", "log_sigmoid", "upsample_nearest2d.vec", "upsample_bilinear2d.vec")},
 }
 #: Values differ from call to call.
-RANDOM = ("rand", "normal", "uniform", "bernoulli", "dropout", "empty", "exponential", "multinomial")
+RANDOM = (
+    "rand",
+    "normal",
+    "uniform",
+    "bernoulli",
+    "dropout",
+    "empty",
+    "exponential",
+    "multinomial",
+    "standard_gamma_grad",
+)  # which PyTorch has without data, neither
 
 
 def comparable(op: OpOverload) -> bool:

@@ -149,7 +149,7 @@ def seen(lib: Any, run: Program, sizes: tuple[int, ...], layout: str, calls: int
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 @pytest.mark.parametrize("dynamic", [None, False, True])
 def test_compiled_functions_do_what_pytorch_does(program, layout, dynamic):
-    compiled = opweave.compile(program, dynamic=dynamic)
+    compiled = opweave.compile(program, dynamic=dynamic, fullgraph=True)
     for sizes in ((2, 3), (3, 3), (2, 3)):
         calls = 1 if layout == "result" else 3
         if (program.__name__, layout) in REFUSED:
