@@ -117,6 +117,8 @@ class CompiledFunction(Generic[P, R]):
         self._fullgraph = fullgraph
         self._also = Known()
         self.parts: Any = None
+        #: Whether the next call is traced once more: what was in the way may be done at the first call alone.
+        self._again = False
         self._bind = self._parameters.binder()
         self._entry = build(self._name, self._parameters, [], self._miss)
 
@@ -197,6 +199,7 @@ class CompiledFunction(Generic[P, R]):
             self._also = Known()
             self._warned = False
             self.parts = None
+            self._again = False
 
     # ---- a call that fits no version -------------------------------------------------------------------------------
 
@@ -213,7 +216,7 @@ class CompiledFunction(Generic[P, R]):
         if fake or not compilable():
             # Being traced itself (its ops become part of the outer graph), or batched.
             return function(*args, **kwargs)
-        if self.parts is not None:
+        if self.parts is not None and not self._again:
             return self.parts.call(function, args, kwargs)
         with self._lock, deferred():
             found, made = self._found(args, kwargs)
@@ -228,7 +231,8 @@ class CompiledFunction(Generic[P, R]):
         """The version for these arguments, compiled if need be, and whether it was; None if they run in parts, or not
         compiled."""
         with self._lock, deferred():
-            found, made = (None, False) if self.parts is not None else self._found(args, kwargs)
+            in_parts = self.parts is not None and not self._again
+            found, made = (None, False) if in_parts else self._found(args, kwargs)
             if isinstance(found, _BREAKS):
                 self.parts = self._parts_of(found)
         return (found, made) if isinstance(found, Entry) else (None, False)
@@ -237,11 +241,17 @@ class CompiledFunction(Generic[P, R]):
         """What `_version` gives, or the version that fits; and whether it is new."""
         reasons = self.mismatches(args, kwargs)
         fitting = next((entry for entry, reason in reasons if reason is None), None)
-        return (fitting, False) if fitting is not None else (self._version(reasons, args, kwargs), True)
+        if fitting is not None:
+            return fitting, False
+        found = self._version(reasons, args, kwargs)
+        if isinstance(found, Entry):
+            self.parts = None
+        self._again = self.parts is None and isinstance(found, UnsupportedError)
+        return found, True
 
     def _in_parts(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Make a call that is no single graph, and those after it, in parts."""
-        parts = self._parts_of(error)
+        parts = self._parts_of(error) if self.parts is None else self.parts
         if isinstance(error, _BREAKS):
             self.parts = parts
         # Any other error may be the function's own. Then it is raised here, as it would be without compilation.

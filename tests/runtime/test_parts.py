@@ -352,3 +352,30 @@ def test_small_tensors_run_as_plain_python(monkeypatch):
     compiled(small)
     compiled(large)
     assert modes == [0, 1]
+
+
+def test_what_is_made_at_the_first_call_is_no_break_afterwards():
+    model = opweave.nn.Linear(3, 2)
+    optimizer = opweave.optim.Adam(model.parameters())
+    kept = {}
+
+    def step(x):
+        optimizer.zero_grad()
+        loss = (model(x) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    def cached(x):
+        if "scale" not in kept:
+            kept["scale"] = opweave.full((3,), 2.0)
+        return x * kept["scale"]
+
+    compiled = opweave.compile(step)
+    losses = [compiled(opweave.ones(4, 3)).item() for _ in range(4)]
+    assert compiled.parts is None and compiled.entries
+    assert losses == sorted(losses, reverse=True) and losses[0] > losses[-1]
+    compiled = opweave.compile(cached)
+    for _ in range(3):
+        assert compiled(opweave.ones(3)).tolist() == [2.0] * 3
+    assert compiled.parts is None and len(compiled.entries) == 1
