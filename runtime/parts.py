@@ -237,6 +237,8 @@ class PartsMode(DispatchMode):
         self._numbers: list[float] = []
         #: What is made: its storage, its number, its first tensor's layout.
         self._made: list[tuple[Any, int, Call, int]] = []
+        #: Where there a storage is, by its id.
+        self._made_at: dict[int, int] = {}
         #: Memory from outside that is written, by id, and its first use by an input.
         self._written: dict[int, Storage] = {}
         self._places: dict[int, int] = {}
@@ -346,11 +348,13 @@ class PartsMode(DispatchMode):
             return Items([self._operand(item) for item in value])
         raise _UnknownError
 
-    def _enter(self, t: Tensor) -> Input:
-        """Take a tensor from outside."""
+    def _enter(self, t: Tensor) -> Input | Ref:
+        """Take a tensor from outside; one that autograd kept, and gives back as another object, is what it was."""
         if t._keys & _ODD:
             raise _UnknownError
         storage = t._storage
+        if isinstance(storage, PendingStorage) and storage.owner is self:
+            return self._again(t)
         place = self._places.setdefault(id(storage), self._count)
         if self._shared and type(storage.owner) is not Lease and not isinstance(storage, PendingStorage):
             self._exposed[id(storage)] = storage
@@ -361,6 +365,18 @@ class PartsMode(DispatchMode):
         self._metas.append(made)
         self._count += 1
         return made
+
+    def _again(self, t: Tensor) -> Ref:
+        """What stands for memory that waits, seen through a tensor that is not known."""
+        at = self._made_at.get(id(t._storage))
+        if at is not None:
+            reference, number, call, position = self._made[at]
+            made = call.specs[position]
+            if reference() is t._storage and made is not None:
+                if made[0] == (t._sizes, t._strides, t._dtype, t._device) and not t._offset:
+                    self._known[id(t)] = found = weakref.ref(t), ref(number)
+                    return found[1]
+        raise _UnknownError  # another layout: computed first
 
     def _forget(self, before: tuple[int, int, int]) -> None:
         """Take back what a call that is not recorded has entered."""
@@ -394,6 +410,7 @@ class PartsMode(DispatchMode):
         t._keys = TENSOR_BITS[device.type]
         t._cached = t._view_of = t._autograd = None
         count = self._count
+        self._made_at[id(storage)] = len(self._made)
         self._made.append((weakref.ref(storage), count, call, position))
         self._known[id(t)] = weakref.ref(t), ref(count)
         self._count = count + 1

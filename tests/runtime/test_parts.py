@@ -379,3 +379,58 @@ def test_what_is_made_at_the_first_call_is_no_break_afterwards():
     for _ in range(3):
         assert compiled(opweave.ones(3)).tolist() == [2.0] * 3
     assert compiled.parts is None and len(compiled.entries) == 1
+
+
+class Recurrent(opweave.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = opweave.nn.Embedding(11, 6)
+        self.layer = opweave.nn.LSTM(6, 6, batch_first=True)
+        self.drop = opweave.nn.Dropout(0.25)
+        self.out = opweave.nn.Linear(6, 11)
+
+    def forward(self, x):
+        return self.out(self.drop(self.layer(self.table(x))[0]))
+
+
+class Normed(opweave.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = opweave.nn.Embedding(11, 6)
+        self.norm = opweave.nn.LayerNorm(6)
+        self.up, self.down = opweave.nn.Linear(6, 9), opweave.nn.Linear(9, 11)
+
+    def forward(self, x):
+        y = self.norm(self.table(x))
+        return self.down(opweave.nn.functional.gelu(self.up(y)).exp().softmax(-1).tanh() + self.up(y).cumsum(-1))
+
+
+@pytest.mark.parametrize("kind", [Recurrent, Normed])
+def test_steps_whose_backward_runs_inside(kind):
+    """Autograd gives saved results back as other tensors on memory that waits."""
+    found = []
+    for is_compiled in (False, True):
+        opweave.manual_seed(1)
+        model = kind()
+        optimizer = opweave.optim.AdamW(model.parameters(), 0.05)
+        losses = []
+
+        def step(x, model=model, optimizer=optimizer, losses=losses):
+            optimizer.zero_grad()
+            loss = opweave.nn.functional.cross_entropy(model(x[:, :-1]).flatten(0, 1), x[:, 1:].flatten())
+            if loss > 0:
+                (loss / 2).backward()
+            losses.append(loss.item())
+            opweave.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+
+        run = opweave.compile(step) if is_compiled else step
+        x = opweave.arange(24).view(3, 8) * 7 % 11
+        for seed in range(4):
+            opweave.manual_seed(seed)
+            run(x)
+        assert not is_compiled or run.parts is not None
+        found.append([losses, *(arrays(p) for p in model.parameters()), *(arrays(p.grad) for p in model.parameters())])
+    np.testing.assert_allclose(found[1][0], found[0][0], rtol=1e-5)
+    for got, expected in zip(found[1][1:], found[0][1:], strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-3, atol=2e-5)
