@@ -424,7 +424,7 @@ def test_steps_whose_backward_runs_inside(kind):
             opweave.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
 
-        run = opweave.compile(step) if is_compiled else step
+        run: Any = opweave.compile(step) if is_compiled else step
         x = opweave.arange(24).view(3, 8) * 7 % 11
         for seed in range(4):
             opweave.manual_seed(seed)
