@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 
 PROJECT = """
@@ -43,7 +44,9 @@ def test_always():
 
 
 def run(folder: Path, *options: str) -> str:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "pytest_opweave", "-p", "no:cacheprovider", *options]
+    is_installed = any(entry.value == "pytest_opweave" for entry in entry_points(group="pytest11"))
+    named = () if is_installed else ("-p", "pytest_opweave")
+    command = [sys.executable, "-m", "pytest", "-q", *named, "-p", "no:cacheprovider", *options]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=dict(os.environ), check=False)
     return done.stdout
 
