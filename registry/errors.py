@@ -316,9 +316,6 @@ class ConstraintError(OpweaveError, ValueError):
 class UnsupportedError(OpweaveError, NotImplementedError):
     """Something that is deliberately out of scope."""
 
-    #: Whether it is what a compiled function reads, which no guard can compare.
-    unguarded = False
-
 
 class UnrecordedError(UnsupportedError):
-    """A function reads what cannot be recorded: it runs uncompiled, with a warning, unless it must be one graph."""
+    """A function reads what cannot be recorded: it runs in parts, unless it must be one graph."""

@@ -47,9 +47,6 @@ def guards_of(request: Request) -> ValueGuards:
         guards = find_dependencies(function, arguments, request.prefix, request.also)
     except RecursionError:
         raise too_deep(function, "takes") from None
-    except UnsupportedError as error:
-        error.unguarded = True
-        raise
     batched = next((t for t in guards.tensors if t.tensor._keys & BATCHED_BIT), None)
     if batched is not None:
         raise UnsupportedError(

@@ -13,12 +13,10 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opweave.compat.sharing import from_torch, opweave_dtype, pytorch, to_torch
+from opweave.compat.sharing import from_torch, opweave_setting, pytorch, to_torch
 from opweave.fake.mode import FakeTensorMode
 from opweave.pipeline import compile_graph
-from opweave.registry.device import parse_device
 from opweave.registry.errors import UnsupportedError
-from opweave.registry.memory_format import MemoryFormat, strided
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.random import manual_seed
 from opweave.registry.random_state import get_rng_state, set_rng_state
@@ -214,12 +212,4 @@ def _operand(value: Any, values: dict[Any, Any]) -> Any:
         return values[value]
     if isinstance(value, (list, tuple)):
         return [_operand(item, values) for item in value]
-    if isinstance(value, torch.dtype):
-        return opweave_dtype(value)
-    if isinstance(value, torch.device):
-        return parse_device(str(value))
-    if isinstance(value, torch.memory_format):
-        return MemoryFormat[str(value).removeprefix("torch.")]
-    if value is torch.strided:
-        return strided
-    return value
+    return opweave_setting(value)

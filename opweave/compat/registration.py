@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opweave.compat.sharing import from_torch, opweave_dtype, pytorch, to_torch, torch_dtype
+from opweave.compat.sharing import from_torch, opweave_dtype, opweave_setting, pytorch, to_torch, torch_dtype
 from opweave.fake.mode import FakeTensorMode
 from opweave.fake.tensor import make_fake
 from opweave.registry.autograd import engine
@@ -14,7 +14,6 @@ from opweave.registry.custom_op import CustomOpDef
 from opweave.registry.device import parse_device
 from opweave.registry.errors import ArgumentError, UnsupportedError
 from opweave.registry.keys import GRAD
-from opweave.registry.memory_format import MemoryFormat, strided
 from opweave.registry.nested import leaves, map_leaves
 from opweave.registry.op import OpOverload
 from opweave.registry.packet import OpOverloadPacket
@@ -71,13 +70,7 @@ def _taken(value: Any) -> Any:
     torch = pytorch()
     if isinstance(value, torch.Tensor):
         return from_torch(value.detach())
-    if isinstance(value, torch.dtype):
-        return opweave_dtype(value)
-    if isinstance(value, torch.device):
-        return parse_device(str(value))
-    if isinstance(value, torch.memory_format):
-        return MemoryFormat[str(value).removeprefix("torch.")]
-    return strided if value is torch.strided else value
+    return opweave_setting(value)
 
 
 def _given(value: Any) -> Any:

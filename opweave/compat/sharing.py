@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from opweave.registry.device import cpu
+from opweave.registry.device import cpu, parse_device
 from opweave.registry.dtypes import DTYPES, DType
 from opweave.registry.errors import ArgumentError, AutogradError, DTypeError, UnsupportedError
 from opweave.registry.exchange import from_dlpack
 from opweave.registry.interrupts import let_through
 from opweave.registry.keys import BATCHED_BIT, GRAD, PYTHON_BIT, state
+from opweave.registry.memory_format import MemoryFormat, strided
 from opweave.registry.tensor import Tensor, describe, when_read
 
 
@@ -91,6 +92,18 @@ def from_torch(t: Any) -> Tensor:
     # DLPack may normalise the strides of dimensions of size 1.
     found._strides = tuple(t.stride())
     return found
+
+
+def opweave_setting(value: Any) -> Any:
+    """A dtype, device, memory format or layout of PyTorch's as opweave's; any other value as it is."""
+    torch = pytorch()
+    if isinstance(value, torch.dtype):
+        return opweave_dtype(value)
+    if isinstance(value, torch.device):
+        return parse_device(str(value))
+    if isinstance(value, torch.memory_format):
+        return MemoryFormat[str(value).removeprefix("torch.")]
+    return strided if value is torch.strided else value
 
 
 def to_torch(t: Tensor) -> Any:
