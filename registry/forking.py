@@ -14,12 +14,15 @@ Both are reentrant: whoever forks may hold some, in a signal handler or a finali
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from opweave.registry import interrupts
@@ -33,6 +36,8 @@ _short: list[Any] = []
 #: What threads that fork hold, by thread: several may be at it.
 _held: dict[int, list[Any]] = {}
 _foreign: list[Callable[[], Any]] = []
+#: Whether a process had one thread only when it last forked.
+_alone = True
 
 
 def lock() -> Any:
@@ -85,6 +90,8 @@ def _remove(path: str, owner: int) -> None:
 
 def _before() -> None:
     """Hold all short locks: while it waits for one, it holds none, so that it is part of no deadlock."""
+    global _alone
+    _alone = len(sys._current_frames()) == 1
     with interrupts.deferred(patient=False):
         held = _held.setdefault(threading.get_ident(), [])
         wanted = [*_short, *(found for find in _foreign if (found := find()) is not None)]
@@ -123,6 +130,11 @@ def _renew() -> None:
     for each in locks():
         if not each._is_owned():
             each._at_fork_reinit()
+    if sys.version_info < (3, 12) and not _alone:
+        # Each has a lock, which it holds while a value is computed, those of other libraries too.
+        for found in gc.get_referrers(cached_property):
+            if type(found) is cached_property:
+                found.lock = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):

@@ -2,11 +2,13 @@
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +148,31 @@ def test_locks_that_another_thread_holds_are_free_in_a_child(monkeypatch):
         leave.set()
         thread.join()
     assert _use_everything() == [0, 55]
+
+
+def test_a_property_that_another_thread_computes_can_be_computed_in_a_child():
+    """Python 3.11 has a lock for each cached property, those of other libraries included."""
+
+    class Slow:
+        @cached_property
+        def value(self) -> int:
+            if os.getpid() == parent:
+                computing.set()
+                done.wait(60)
+            return 7
+
+    parent, computing, done = os.getpid(), threading.Event(), threading.Event()
+    thread = threading.Thread(target=lambda: Slow().value)
+    thread.start()
+    computing.wait(60)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        os._exit(Slow().value)
+    status = os.waitpid(child, 0)[1]
+    done.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(status) == 7
 
 
 def test_a_fork_waits_until_what_a_short_lock_guards_is_whole():
