@@ -170,6 +170,12 @@ def native_product() -> int | None:
     return None if library is None else library.address
 
 
+def loop_of(dtype: DType) -> tuple[int, int] | None:
+    """The address of a product as a loop (see `registry.tape`), and what it is given besides; None if there is none."""
+    library = _library() if dtype in _TYPES else None
+    return None if library is None else (library.loop, _TYPES[dtype])
+
+
 def is_native() -> bool:
     """Whether there is one, whose code need not be there yet."""
     return _found() is not None
@@ -201,6 +207,8 @@ class _Blas:
         Takes the words of `product.ll`.
     address : int
         Of `i32 opweave_product(ptr words)`.
+    loop : int
+        Of the same as a loop of a replayed call.
     enter, leave : callable
         Ask OpenBLAS for one thread, and give it back those that it had: several threads may, the last one does.
     get_threads : callable
@@ -211,6 +219,7 @@ class _Blas:
 
     multiply: Callable[..., None]
     address: int
+    loop: int
     enter: Callable[[], None]
     leave: Callable[[], None]
     get_threads: Callable[[], int]
@@ -272,14 +281,20 @@ def _open(path: str) -> _Found | None:
 
 def _native(found: _Found) -> _Blas:
     launch, pool = (load_heavy(f"opweave.codegen.native.{name}") for name in ("launch", "pool"))
-    exports = ("opweave_product", "opweave_product_run", *(f"opweave_blas_{name}" for name in _CONTROLS))
+    exports = (
+        "opweave_product",
+        "opweave_product_run",
+        "opweave_product_loop",
+        *(f"opweave_blas_{name}" for name in _CONTROLS),
+    )
     own = {"opweave_run": pool.run_address(), "opweave_profiling": ctypes.addressof(launch.profiling)}
     loaded = code().load(exports, {**found.symbols, **own})
     enter, leave, renew = (ctypes.PYFUNCTYPE(None)(loaded.address(f"opweave_blas_{name}")) for name in _CONTROLS)
     forking.after_fork_in_child(renew)
     run = loaded.address("opweave_product_run")
     multiply = launch.words_function("product", _WORDS, run, loaded)
-    return _Blas(multiply, loaded.address("opweave_product"), enter, leave, found.get_threads, launch.launcher_of)
+    addresses = loaded.address("opweave_product"), loaded.address("opweave_product_loop")
+    return _Blas(multiply, *addresses, enter, leave, found.get_threads, launch.launcher_of)
 
 
 _CONTROLS = ("enter", "leave", "renew")

@@ -182,6 +182,8 @@ class OpOverload(replay.Replayable):
         return self._schema.mutated_args
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if replay.calls >= 0:
+            replay.count()
         try:
             return self._entry(*args, **kwargs)
         except TypeError as error:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Keywords that may have to be said in another way.
 _OTHER = frozenset((*OTHER_NAMES, "out"))
+#: What an object has besides its overloads.
+_OWN = ("namespace", "opname")
 
 
 class OpOverloadPacket(replay.Replayable):
@@ -85,11 +87,16 @@ class OpOverloadPacket(replay.Replayable):
     def add(self, op: OpOverload) -> None:
         """Make an overload known (or replace the one of the same name)."""
         self._overloads[op.overload] = op
+        name = op.overload
+        if not name.startswith("_") and name not in _OWN and not hasattr(OpOverloadPacket, name):
+            self.__dict__[name] = op  # found without `__getattr__`
         self._choice.clear()
 
     def remove(self, op: OpOverload) -> None:
         """Forget an overload."""
         self._overloads.pop(op.overload, None)
+        if self.__dict__.get(op.overload) is op:
+            del self.__dict__[op.overload]
         self._choice.clear()
 
     def __getattr__(self, name: str) -> OpOverload:

@@ -88,7 +88,7 @@ else:
     Replayable = object
 
 #: Calls in Python before native code is looked for in the cache, and before it is compiled.
-FIRST, MANY = 64, 512
+FIRST, MANY = 64, 1024
 #: Called with whether it may be compiled; gives whether that is all that can be done. `runtime` supplies it.
 install: Callable[[bool], bool] | None = None
 #: Called with an op that is called for the first time, once native code is there.

@@ -28,8 +28,10 @@ from opweave.registry.tensor import Tensor
 
 #: Elements up to which a loop is worth it: Python is no part to speak of in more.
 MOST_ELEMENTS = 1 << 16
-#: Multiplications of a product up to which it is.
-MOST_PRODUCTS = 1 << 20
+#: Multiplications of a product up to which it is: OpenBLAS makes so many on one thread.
+MOST_PRODUCTS = 1 << 18
+#: The same of a product on the pool of the kernels: no other thread runs Python meanwhile.
+_MOST_ON_POOL = 1 << 21
 #: Loops that stand for the dimensions beyond two, ops that one call may lead to, and bytes of what lies between them.
 _MOST_CALLS = 16
 MOST_SCRATCH = 1 << 20
@@ -79,7 +81,7 @@ class Loop(NamedTuple):
     Attributes
     ----------
     function : numpy.ufunc or str
-        Whose loop it is; of what is no ufunc its name, `copied`, `cast` or `chosen`.
+        Whose loop it is; of what is no ufunc its name, `copied`, `cast`, `chosen` or `product`.
     types : tuple of numpy.dtype
         Of the operands.
     outer : int
@@ -264,8 +266,10 @@ class Tape:
         """Write the matrix products of `a` and `b` (`np.matmul`), of any number of equal leading dimensions."""
         *lead, m, n = a.sizes
         p = b.sizes[-1]
-        if math.prod(lead) * m * n * p > MOST_PRODUCTS or not m * n * p * math.prod(lead):
+        total = math.prod(lead) * m * n * p
+        if total > _MOST_ON_POOL or not total:
             raise NotTaped("large")
+        function: Any = np.matmul if total <= MOST_PRODUCTS else "product"
         if not (a.dtype == b.dtype == out.dtype) or list(b.sizes[:-1]) != [*lead, n] or out.sizes != (*lead, m, p):
             raise NotTaped("another product")
         dims = [(size, [_bytes(v, d) for v in (a, b, out)]) for d, size in enumerate(lead) if size != 1]
@@ -276,7 +280,7 @@ class Tape:
         of_each = [_bytes(v, d) for v in (a, b, out) for d in (-2, -1)]
         operands = tuple([Operand(v, (0,)) for v in (a, b, out)])
         types = (a.dtype,) * 3
-        self.loops.append(Loop(np.matmul, types, 1, (batches, m, n, p), (*between, *of_each), operands))
+        self.loops.append(Loop(function, types, 1, (batches, m, n, p), (*between, *of_each), operands))
 
     # ---- a whole call ------------------------------------------------------------------------------------------------
 
@@ -368,13 +372,11 @@ class _Recorder(DispatchMode):
             raise NotTaped(str(func))
         if func.is_mutable:
             return self._writing(func, decl, args, kwargs)
-        if decl.is_composite:
-            result = self._parts(func, decl, args, kwargs)
-        else:
-            result = func(*args, **kwargs)
+        by_parts = decl.is_composite and "replay" not in vars(decl)
+        result = self._parts(func, decl, args, kwargs) if by_parts else func(*args, **kwargs)
         if type(result) is not Tensor or result._device is not cpu:
             raise NotTaped(str(func))
-        if not decl.is_composite:
+        if not by_parts:
             tape.steps.append((func, args, kwargs, result))
         if not self.depth:
             tape.calls.append((func, args, kwargs, result))

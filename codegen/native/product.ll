@@ -15,6 +15,7 @@
 
 declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare ptr @malloc(i64)
 declare void @free(ptr)
 declare i32 @sched_yield()
@@ -417,4 +418,87 @@ out:
   ret i32 %stopped
 well:
   ret i32 0
+}
+
+; the same as a loop that a replayed call has (`registry.tape`): dims are matrices, rows, what is summed over and columns;
+; steps, in bytes, those between matrices of each operand, then the left one's, the right one's and the result's own two
+define void @opweave_product_loop(ptr %places, ptr %dims, ptr %steps, ptr %type) {
+entry:
+  %about = alloca %Product, align 16
+  call void @llvm.memset.p0.i64(ptr %about, i8 0, i64 ptrtoint (ptr getelementptr (%Product, ptr null, i64 1) to i64), i1 false)
+  %number = ptrtoint ptr %type to i64
+  store i64 %number, ptr %about
+  %shift = add i64 %number, 2
+  %matrices.p = getelementptr i64, ptr %dims, i64 0
+  %matrices = load i64, ptr %matrices.p
+  %m.p = getelementptr i64, ptr %dims, i64 1
+  %m = load i64, ptr %m.p
+  %k.p = getelementptr i64, ptr %dims, i64 2
+  %k = load i64, ptr %k.p
+  %n.p = getelementptr i64, ptr %dims, i64 3
+  %n = load i64, ptr %n.p
+  %at.1.0 = getelementptr %Product, ptr %about, i64 0, i32 1, i64 0
+  store i64 %m, ptr %at.1.0
+  %at.1.1 = getelementptr %Product, ptr %about, i64 0, i32 1, i64 1
+  store i64 %k, ptr %at.1.1
+  %at.1.2 = getelementptr %Product, ptr %about, i64 0, i32 1, i64 2
+  store i64 %n, ptr %at.1.2
+  %outer.at = getelementptr %Product, ptr %about, i64 0, i32 2, i64 0
+  store i64 1, ptr %outer.at
+  %at.2.1 = getelementptr %Product, ptr %about, i64 0, i32 2, i64 1
+  store i64 %matrices, ptr %at.2.1
+  %a.p = getelementptr ptr, ptr %places, i64 0
+  %a = load ptr, ptr %a.p
+  %at.3 = getelementptr %Product, ptr %about, i64 0, i32 3
+  store ptr %a, ptr %at.3
+  %b.p = getelementptr ptr, ptr %places, i64 1
+  %b = load ptr, ptr %b.p
+  %at.5 = getelementptr %Product, ptr %about, i64 0, i32 5
+  store ptr %b, ptr %at.5
+  %c.p = getelementptr ptr, ptr %places, i64 2
+  %c = load ptr, ptr %c.p
+  %at.7 = getelementptr %Product, ptr %about, i64 0, i32 7
+  store ptr %c, ptr %at.7
+  %a.between.bytes.p = getelementptr i64, ptr %steps, i64 0
+  %a.between.bytes = load i64, ptr %a.between.bytes.p
+  %a.between = ashr i64 %a.between.bytes, %shift
+  %at.4.1 = getelementptr %Product, ptr %about, i64 0, i32 4, i64 1
+  store i64 %a.between, ptr %at.4.1
+  %b.between.bytes.p = getelementptr i64, ptr %steps, i64 1
+  %b.between.bytes = load i64, ptr %b.between.bytes.p
+  %b.between = ashr i64 %b.between.bytes, %shift
+  %at.6.1 = getelementptr %Product, ptr %about, i64 0, i32 6, i64 1
+  store i64 %b.between, ptr %at.6.1
+  %c.between.bytes.p = getelementptr i64, ptr %steps, i64 2
+  %c.between.bytes = load i64, ptr %c.between.bytes.p
+  %c.between = ashr i64 %c.between.bytes, %shift
+  %at.8.1 = getelementptr %Product, ptr %about, i64 0, i32 8, i64 1
+  store i64 %c.between, ptr %at.8.1
+  %a.row.bytes.p = getelementptr i64, ptr %steps, i64 3
+  %a.row.bytes = load i64, ptr %a.row.bytes.p
+  %a.row = ashr i64 %a.row.bytes, %shift
+  %at.4.2 = getelementptr %Product, ptr %about, i64 0, i32 4, i64 2
+  store i64 %a.row, ptr %at.4.2
+  %a.column.bytes.p = getelementptr i64, ptr %steps, i64 4
+  %a.column.bytes = load i64, ptr %a.column.bytes.p
+  %a.column = ashr i64 %a.column.bytes, %shift
+  %at.4.3 = getelementptr %Product, ptr %about, i64 0, i32 4, i64 3
+  store i64 %a.column, ptr %at.4.3
+  %b.row.bytes.p = getelementptr i64, ptr %steps, i64 5
+  %b.row.bytes = load i64, ptr %b.row.bytes.p
+  %b.row = ashr i64 %b.row.bytes, %shift
+  %at.6.2 = getelementptr %Product, ptr %about, i64 0, i32 6, i64 2
+  store i64 %b.row, ptr %at.6.2
+  %b.column.bytes.p = getelementptr i64, ptr %steps, i64 6
+  %b.column.bytes = load i64, ptr %b.column.bytes.p
+  %b.column = ashr i64 %b.column.bytes, %shift
+  %at.6.3 = getelementptr %Product, ptr %about, i64 0, i32 6, i64 3
+  store i64 %b.column, ptr %at.6.3
+  %c.row.bytes.p = getelementptr i64, ptr %steps, i64 7
+  %c.row.bytes = load i64, ptr %c.row.bytes.p
+  %c.row = ashr i64 %c.row.bytes, %shift
+  %at.8.2 = getelementptr %Product, ptr %about, i64 0, i32 8, i64 2
+  store i64 %c.row, ptr %at.8.2
+  %raised = call i32 @opweave_product(ptr %about)         ; whoever calls looks for an exception
+  ret void
 }

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from opweave.codegen import blas
 from opweave.codegen.native import allocation, objects
 from opweave.codegen.native.calling import MOST_ARGUMENTS, MOST_OPERANDS, code
 from opweave.registry import dtypes
-from opweave.registry.autograd.record import OpNode, finishing
+from opweave.registry.autograd.record import OpNode
+from opweave.registry.autograd.replayed import Unlike, finishing
 from opweave.registry.device import Device, cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.keys import GRAD, state
@@ -101,6 +103,11 @@ def _inner_loop(function: Any, types: Sequence[np.dtype[Any]]) -> tuple[int, int
     NotTaped
         If there is none, or it is not where it is looked for.
     """
+    if function == "product":
+        product = blas.loop_of(dtypes.from_numpy(types[0]))
+        if product is None:
+            raise NotTaped("no products on the pool")
+        return product
     if isinstance(function, str):
         own = code.loop(function, tuple(types))
         if own is None:
@@ -304,12 +311,9 @@ def _finish(result: Tensor, tape: Tape, given: tuple[Any, ...]) -> Callable[...,
             raise NotTaped("a leaf")
         return None
     node = meta.grad_fn
-    if type(node) is not OpNode or len(tape.calls) != 1 or not result._keys & GRAD or meta.output:
+    if type(node) is not OpNode or not tape.calls or not result._keys & GRAD or meta.output:
         raise NotTaped("a history of its own")
-    op, args, kwargs, _ = tape.calls[0]
-    if node.plan.op is not op or not node.plan.is_simple:
-        raise NotTaped("a history of its own")
-    finish = finishing(node.plan, args, kwargs, given)
-    if finish is None:
-        raise NotTaped("a history of its own")
-    return finish
+    try:
+        return finishing(tape.calls, given, node)
+    except Unlike:
+        raise NotTaped("a history of its own") from None

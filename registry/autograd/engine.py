@@ -111,7 +111,8 @@ def _dependencies(roots: Sequence[Node], wanted: set[int] | None) -> tuple[dict[
     for node in order:
         for edge in node.edges:
             if edge is not None:
-                counts[id(edge[0])] = counts.get(id(edge[0]), 0) + 1
+                key = id(edge[0])
+                counts[key] = counts.get(key, 0) + 1
     if wanted is None:
         return counts, None
     # From the earliest recorded on: what a node leads to was recorded before it.
@@ -167,13 +168,15 @@ def run(
                 push(waiting.pop(key))
         while ready:
             node = heapq.heappop(ready)[2]
-            buffer = buffers.pop(id(node), [None])
+            buffer = buffers.pop(id(node), None) or [None]
             if useful is not None and id(node) not in useful:
                 continue
-            _hook_tensors(node, buffer)
-            for number in wanted.get(id(node), ()):
-                captured[id(node), number] = buffer[number] if number < len(buffer) else None
-            incoming = _hook_node(node, buffer)
+            if node.pre_hooks or node.retained:
+                _hook_tensors(node, buffer)
+            if wanted:
+                for number in wanted.get(id(node), ()):
+                    captured[id(node), number] = buffer[number] if number < len(buffer) else None
+            incoming = _hook_node(node, buffer) if node.pre_hooks else tuple(buffer)
             del buffer
             if useful is not None and not any(e is not None and id(e[0]) in useful for e in node.edges):
                 if not (accumulate and isinstance(node, AccumulateGrad)):
@@ -183,30 +186,32 @@ def run(
                 with _accumulating:
                     _accumulate(node, incoming)
                 continue
+            edges = node.edges
             found = list(node.apply(incoming))
-            if len(found) < len(node.edges):
+            if len(found) < len(edges):
                 raise AutogradError(
-                    f"{node.name()}: returned {len(found)} gradients for {len(node.edges)} inputs",
+                    f"{node.name()}: returned {len(found)} gradients for {len(edges)} inputs",
                     hint="return one for each argument of forward, None where there is none",
                 )
-            found = [
-                None if grad is None or edge is None else validated(grad, node, i)
-                for i, (edge, grad) in enumerate(zip(node.edges, found, strict=False))
-            ]
+            for i, edge in enumerate(edges):
+                grad = found[i]
+                found[i] = None if grad is None or edge is None else validated(grad, node, i)
+            grad = None  # the engine must not be one more that holds it
             if node.post_hooks:
                 found = _hook_result(node, found, incoming)
             if not retain_graph:
                 node.release()
             del incoming
-            for i, edge in enumerate(node.edges):
+            for i, edge in enumerate(edges):
                 if edge is None:
                     continue
                 target, number = edge
                 _add(buffers, target, number, found[i])
                 found[i] = None
-                counts[id(target)] -= 1
-                if not counts[id(target)]:
-                    waiting.pop(id(target), None)
+                key = id(target)
+                counts[key] = left = counts[key] - 1
+                if not left:
+                    waiting.pop(key, None)
                     push(target)
     finally:
         state.exclude = before
@@ -220,9 +225,11 @@ def _accumulate(node: AccumulateGrad, incoming: Grads) -> None:
 
 
 def _add(buffers: dict[int, list[Tensor | None]], node: Node, number: int, grad: Tensor | None) -> None:
-    buffer = buffers.setdefault(id(node), [])
-    while len(buffer) <= number or len(buffer) < node.output_count:
-        buffer.append(None)
+    buffer = buffers.get(id(node))
+    if buffer is None:
+        buffer = buffers[id(node)] = [None] * max(number + 1, node.output_count)
+    elif len(buffer) <= number:
+        buffer += [None] * (number + 1 - len(buffer))
     if grad is not None:
         before = buffer[number]
         buffer[number] = grad if before is None else ops.aten.add.Tensor(before, grad)

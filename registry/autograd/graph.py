@@ -164,19 +164,31 @@ class AccumulateGrad(Node):
         return ()
 
 
+#: What `sys.getrefcount` says in `_owned` of a gradient that only the engine holds; frames of Python 3.14 count less.
+_ALONE = 4 if sys.version_info < (3, 14) else 0
+
+
 def _owned(grad: Tensor, variable: Tensor) -> Tensor:
     """The gradient as a tensor that nobody else can write to: itself where the engine alone holds it, else a copy."""
-    views = grad._storage.views
-    # The references: a caller's tuple, this frame, the frames of apply and getrefcount's argument.
-    alone = (
-        sys.getrefcount(grad) <= 5
-        and grad._view_of is None
-        and (views is None or all(ref() is None for ref in views))
-        and sys.getrefcount(grad._storage) <= 2
-        and grad._strides == variable._strides
-    )
-    if alone and not grad._keys & GRAD:
-        return grad
+    if grad._strides == variable._strides and not grad._keys & GRAD and type(grad) is Tensor:
+        storage, base = grad._storage, grad._view_of
+        is_shared = any(ref() is not None and ref() is not grad for ref in storage.views or ())
+        # The references: a caller's tuple, this frame, the frame of apply and getrefcount's argument.
+        if not is_shared and sys.getrefcount(grad) <= _ALONE:
+            # Those of this frame and of getrefcount, and the tensor's own.
+            if base is None:
+                if sys.getrefcount(storage) <= 3:
+                    return grad
+            # Of a view its base has one, too, and is referred to by the view and this frame.
+            elif (
+                type(base) is Tensor
+                and sys.getrefcount(storage) <= 4
+                and sys.getrefcount(base) <= 3
+                and storage.nbytes == grad.numel() * grad._dtype.itemsize
+            ):
+                made = grad._alias()
+                storage.views = None
+                return made
     made = ops.aten.empty_like.default(variable.detach())
     ops.aten.copy_.default(made, grad.detach())
     return made
@@ -460,6 +472,10 @@ def validated(grad: Tensor, node: Node, index: int) -> Tensor:
         grad = sum_levels(grad, levels[index])
     spec = node.input_specs[index]
     if spec is None:
+        return grad
+    sizes, _, dtype, device = spec
+    # Equal integers: symbolic ones are the same objects or are looked at below.
+    if grad._sizes is sizes and grad._dtype is dtype and grad._device is device:
         return grad
     if not _are_sizes(grad._sizes, spec.sizes, node):
         grad = _summed_to(grad, spec, node, index)

@@ -7,15 +7,12 @@ is run and each of its ops recorded.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
 from opweave.registry.autograd import views
 from opweave.registry.autograd.formula import Derivative, Formula
 from opweave.registry.autograd.graph import (
-    AccumulateGrad,
-    AutogradMeta,
     ErrorNode,
     Grads,
     Node,
@@ -23,10 +20,9 @@ from opweave.registry.autograd.graph import (
     edge_of,
     next_sequence,
 )
-from opweave.registry.autograd.saved import SavedTensor, drop, restore, save, saved_as_it_is, saved_result
+from opweave.registry.autograd.saved import SavedResult, SavedTensor, drop, restore, save
 from opweave.registry.batched import levels_among, levels_of
 from opweave.registry.dispatching import resolvers
-from opweave.registry.entry import compile_function
 from opweave.registry.errors import AutogradError
 from opweave.registry.kernels import Kernel
 from opweave.registry.keys import ABOVE_VIEWS, AUTOGRAD_MASK, BATCHED_BIT, GRAD, DispatchKey, state
@@ -78,6 +74,13 @@ class Plan:
                 for formula in derivative.by_argument.values()
                 for name in formula.names
             )
+        )
+        #: What any formula takes, and the formula of each tensor argument.
+        self.named = frozenset(
+            name for formula in (derivative.by_argument if derivative else {}).values() for name in formula.names
+        )
+        self.of_each = tuple(
+            [None if derivative is None else derivative.by_argument.get(name) for name, _ in self.tensors]
         )
 
     def _is_source(self, name: str) -> bool:
@@ -208,7 +211,7 @@ class OpNode(Node):
                     self.saved[parameter] = _saved_result(results[index], index)
 
     def apply(self, grads: Grads) -> Sequence[Tensor | None]:
-        if all(grad is None for grad in grads):
+        if grads[0] is None and all(grad is None for grad in grads):
             return (None,) * len(self.edges)
         if self.freed:
             raise AutogradError(
@@ -216,7 +219,18 @@ class OpNode(Node):
                 got=f"{self.name()}, whose saved values were dropped",
                 hint="pass retain_graph=True to the first backward or grad call",
             )
-        derivative = self.plan.derivative
+        plan = self.plan
+        if plan.is_simple:
+            given = {"grad": grads[0], "grads": grads}
+            for name, value in self.saved.items():
+                given[name] = value.get(self) if value.__class__ in _SAVED else restore(value, self)
+            if "needs" in plan.named:
+                given["needs"] = self.needs
+            return [
+                None if edge is None or formula is None else formula.fn(*[given[name] for name in formula.names])
+                for edge, formula in zip(self.edges, plan.of_each, strict=True)
+            ]
+        derivative = plan.derivative
         assert derivative is not None
         if derivative.differentiable == ():
             return self._zeros(next(grad for grad in grads if grad is not None))
@@ -255,11 +269,18 @@ class OpNode(Node):
 
     def release(self) -> None:
         # What holds no tensor may be used again, as PyTorch allows.
-        if any(map(_holds_tensor, self.saved.values())):
-            for value in self.saved.values():
-                drop(value)
-            self.saved = {}
-            self.freed = True
+        for value in self.saved.values():
+            if value.__class__ in _SAVED or _holds_tensor(value):
+                break
+        else:
+            return
+        for value in self.saved.values():
+            drop(value)
+        self.saved = {}
+        self.freed = True
+
+
+_SAVED = (SavedTensor, SavedResult)
 
 
 def _holds_tensor(value: Any) -> bool:
@@ -377,7 +398,7 @@ def _position(t: Tensor, inputs: Sequence[Any]) -> int:
 
 def recording(plan: Plan, kernel: Kernel) -> Kernel:
     """`record` for the usual op (see `Plan.is_simple`), with all that does not depend on the call worked out before."""
-    at = _tensors_at(plan)
+    at = tensors_at(plan)
     counts = [None] * len(at)
     is_view = plan.op.is_view
 
@@ -425,7 +446,7 @@ def recording(plan: Plan, kernel: Kernel) -> Kernel:
     return recorded
 
 
-def _tensors_at(plan: Plan) -> list[tuple[int, tuple[tuple[str, int | str | None, bool], ...]]]:
+def tensors_at(plan: Plan) -> list[tuple[int, tuple[tuple[str, int | str | None, bool], ...]]]:
     """The places of the tensors among the arguments, and what the formulas of their gradients need."""
     derivative = plan.derivative
     assert derivative is not None
@@ -435,96 +456,6 @@ def _tensors_at(plan: Plan) -> list[tuple[int, tuple[tuple[str, int | str | None
             formula = derivative.by_argument.get(name)
             at.append((position, () if formula is None else plan.sources(formula)))
     return at
-
-
-def finishing(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any], given: Sequence[Any]) -> Kernel | None:
-    """What `recording` does after a call of an op like another one, for calls that are made without it.
-
-    Parameters
-    ----------
-    plan : Plan
-        Of the op; it is simple.
-    args, kwargs
-        The arguments of the other call.
-    given : sequence
-        What that came from: the tensors among the arguments are these.
-
-    Returns
-    -------
-    callable or None
-        `finish(result, *given)` makes the result part of the graph, and returns it. Tensors that are given have the
-        sizes, strides, dtype and keys of those of the other call. None if a tensor among the arguments is not given.
-    """
-
-    args, kwargs = plan.op._schema.bind(args, kwargs)  # some of them were left out
-    numbers = {id(value): i for i, value in reversed(list(enumerate(given))) if isinstance(value, Tensor)}
-    values: dict[int | str, Any] = {**dict(enumerate(args)), **kwargs}
-    if any(isinstance(value, Tensor) and id(value) not in numbers for value in values.values()):
-        return None
-    places = {key: numbers.get(id(value)) if isinstance(value, Tensor) else None for key, value in values.items()}
-    specs, ways, wanted = [], [], []
-    for position, sources in _tensors_at(plan):
-        t = args[position]
-        specs.append(t.spec if isinstance(t, Tensor) else None)
-        needs = isinstance(t, Tensor) and bool(t._keys & GRAD)
-        ways.append(places[position] if needs else None)
-        wanted += sources if needs else ()
-    settled: dict[str, Any] = {}
-    saving: list[str] = []
-    for name, where, is_spec in wanted:
-        value = None if where is None else args[where] if isinstance(where, int) else kwargs[where]
-        if where is None:
-            saving.append(f"    saved[{name!r}] = $saved_result(result)")
-        elif not isinstance(value, Tensor) or is_spec:
-            settled[name] = value if not is_spec else value.spec if isinstance(value, Tensor) else None
-        else:
-            saving.append(f"    saved[{name!r}] = $saved_as_it_is(t{places[where]})")
-    lines = [f"def $call({', '.join(['result', *(f't{i}' for i in range(len(given)))])}):"]
-    for number, way in enumerate(ways):
-        if way is not None:
-            lines += [line.format(t=f"t{way}", edge=f"edge{number}") for line in _EDGE]
-    edges = "".join([f"{'None' if way is None else f'edge{number}'}, " for number, way in enumerate(ways)])
-    lines += [
-        "    node = $new($OpNode)",
-        f"    node.edges = ({edges})",
-        "    node.input_specs, node.sequence, node.plan, node.counts = $specs, $next_sequence(), $plan, $counts",
-        "    node.saved = saved = $settled.copy()",
-        "    result._autograd = meta = $AutogradMeta()",
-        "    meta.grad_fn, meta.view_version = node, result._storage.version",
-        "    result._keys |= $GRAD",
-    ]
-    if plan.op.is_view and places[0] is not None:
-        lines += [
-            f"    meta = t{places[0]}._autograd",
-            "    if meta is not None and meta.restriction is not None:",
-            f"        $inherit(result, t{places[0]})",
-        ]
-    names = {
-        "new": OpNode.__new__, "OpNode": OpNode, "edge_of": edge_of, "specs": tuple(specs), "plan": plan,
-        "next_sequence": next_sequence, "counts": [None] * len(specs), "settled": settled, "GRAD": GRAD,
-        "AutogradMeta": AutogradMeta, "inherit": views.inherit, "saved_result": saved_result,
-        "saved_as_it_is": saved_as_it_is, "AccumulateGrad": AccumulateGrad, "ref": weakref.ref,
-    }  # fmt: skip
-    return compile_function(f"<opweave node {plan.op.name}>", [*lines, *saving, "    return result"], names)
-
-
-#: Where the gradient of a tensor goes, as `edge_of` tells it, with what is not so usual left to that.
-_EDGE = (
-    "    meta = {t}._autograd",
-    "    if meta is None or {t}._view_of is not None:",
-    "        {edge} = $edge_of({t})",
-    "    elif meta.grad_fn is not None:",
-    "        {edge} = meta.grad_fn, meta.output",
-    "    elif meta.hooks is not None:",
-    "        {edge} = $edge_of({t})",
-    "    else:",
-    "        node = None if meta.accumulator is None else meta.accumulator()",
-    "        if node is None:",
-    "            node = $new($AccumulateGrad)",
-    "            node.variable = {t}",
-    "            meta.accumulator = $ref(node)",
-    "        {edge} = node, 0",
-)
 
 
 _new_spec: Any = tuple.__new__

@@ -104,7 +104,7 @@ def saved_result(t: Tensor) -> SavedTensor:
     """`SavedTensor(t, 0)` of a tensor that may be saved: another one with the same keys was."""
     if hooks_used and saved_tensor_hooks() is not None:
         return SavedTensor(t, 0)
-    made = _new(_SavedResult)
+    made = _new(SavedResult)
     storage = t._storage
     made.place = storage, t._sizes, t._strides, t._offset, t._dtype, t._device, t._keys & ~GRAD
     made.version = storage.version
@@ -112,7 +112,7 @@ def saved_result(t: Tensor) -> SavedTensor:
     return made
 
 
-class _SavedResult(SavedTensor):
+class SavedResult(SavedTensor):
     """Of the first output, which is not kept itself."""
 
     output = 0

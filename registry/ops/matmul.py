@@ -16,13 +16,15 @@ from opweave.registry import dtypes
 from opweave.registry.batched import Level, make_batched
 from opweave.registry.batching import bound, check_example, front, is_at, joined, parted, ranked, stretched, wrap
 from opweave.registry.errors import DTypeError, ShapeError
+from opweave.registry.hooks import Hook
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import composite, extern
 from opweave.registry.ops.reshape import viewed_strides
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import as_element, broadcast_shapes, common_device
 from opweave.registry.spec import TensorSpec, contiguous, is_contiguous
-from opweave.registry.tape import NotTaped, Tape
+from opweave.registry.symbolic import surely_equal
+from opweave.registry.tape import MOST_PRODUCTS, NotTaped, Tape
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 _TYPES = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64, dtypes.int64, dtypes.int32, dtypes.uint8)
@@ -107,8 +109,24 @@ def _for_blas(xp: Any, array: Any) -> Any:
     return array if by_rows or by_columns else xp.ascontiguousarray(array)
 
 
+#: Writes the product of matrices or batches of them, of one type in `LARGE`, which are on the CPU: result and operands.
+large: Hook[[Tensor, Tensor, Tensor], None] = Hook()
+LARGE = (dtypes.float32, dtypes.float64)
+
+
+def _is_large(out: Tensor, a: Tensor, b: Tensor) -> bool:
+    """Whether BLAS would use threads of its own for a product, or many products are worth more than one thread."""
+    sizes, of_b = a._sizes, b._sizes
+    if not a._device.is_host or a._dtype not in LARGE or len(sizes) != len(of_b) or not 2 <= len(sizes) <= 4:
+        return False
+    return math.prod(sizes) * of_b[-1] > MOST_PRODUCTS
+
+
 def _multiply(a: Tensor, b: Tensor, out: Tensor | None) -> Any:
-    """`a @ b` in the compute type, written to `out` where that has it."""
+    """`a @ b` in the compute type; None where it was written to `out`, which has that type."""
+    if large.call is not None and out is not None and _is_large(out, a, b):
+        large.call(out, a, b)
+        return None
     xp = a._device.xp
     compute = a._dtype.compute
     left, right = a._array, b._array
@@ -117,7 +135,8 @@ def _multiply(a: Tensor, b: Tensor, out: Tensor | None) -> Any:
     left, right = _for_blas(xp, left), _for_blas(xp, right)
     with np.errstate(all="ignore"):
         if out is not None and out._dtype is compute and out._sizes:
-            return xp.matmul(left, right, out=out._array)
+            xp.matmul(left, right, out=out._array)
+            return None
         return xp.matmul(left, right)
 
 
@@ -125,7 +144,7 @@ def _product(spec: Callable[[Tensor, Tensor], TensorSpec]) -> Callable[[Tensor, 
     def kernel(a: Tensor, b: Tensor) -> Tensor:
         out = allocate_like(spec(a, b))
         found = _multiply(a, b, out)
-        if found is not out._array:
+        if found is not None:
             with np.errstate(all="ignore"):
                 out._array[...] = found
         return out
@@ -138,7 +157,8 @@ def _scaled(spec: Callable[..., TensorSpec]) -> Callable[..., Tensor]:
         out = allocate_like(spec(self, a, b, beta, alpha))
         xp = a._device.xp
         beta, alpha = (as_element("addmm", factor, out._dtype.compute) for factor in (beta, alpha))
-        total = _multiply(a, b, out)
+        found = _multiply(a, b, out)
+        total = out._array if found is None else found
         with np.errstate(all="ignore"):
             if alpha != 1:
                 xp.multiply(total, total.dtype.type(alpha), out=total)
@@ -238,7 +258,7 @@ def batched_mm(self: Tensor, mat2: Tensor, order: Sequence[int]) -> Tensor:
     """Matrix products over any number of batch dimensions; the result's dimensions lie in memory in this order."""
     out = allocate_like(_batched_spec(self, mat2, order))
     found = _multiply(self, mat2, out)
-    if found is not out._array:
+    if found is not None:
         with np.errstate(all="ignore"):
             out._array[...] = found
     return out
@@ -261,9 +281,31 @@ def _times(x: Tensor, factor: Any) -> Tensor:
     return x if factor == 1 else ops.aten.mul.Tensor(x, factor)
 
 
+def _is_by_columns(spec: TensorSpec) -> bool:
+    """Whether a matrix lies column by column, as a weight does that was transposed: its gradient is to lie so, too."""
+    (rows, _), (row, column) = spec.sizes, spec.strides
+    return type(row) is int and row == 1 and surely_equal(column, rows) and not surely_equal(rows, 1)
+
+
+def _left_gradient(grad: Tensor, mat2: Tensor, spec: TensorSpec) -> Tensor:
+    """Of a product's first matrix."""
+    aten = ops.aten
+    if _is_by_columns(spec):
+        return aten.t.default(aten.mm.default(_conj(mat2), aten.t.default(grad)))
+    return aten.mm.default(grad, _adjoint(mat2))
+
+
+def _right_gradient(grad: Tensor, mat1: Tensor, spec: TensorSpec) -> Tensor:
+    """Of a product's second matrix."""
+    aten = ops.aten
+    if _is_by_columns(spec):
+        return aten.t.default(aten.mm.default(aten.t.default(grad), _conj(mat1)))
+    return aten.mm.default(_adjoint(mat1), grad)
+
+
 mm.backward(
-    self=lambda grad, mat2: ops.aten.mm.default(grad, _adjoint(mat2)),
-    mat2=lambda grad, self: ops.aten.mm.default(_adjoint(self), grad),
+    self=lambda grad, mat2, self_spec: _left_gradient(grad, mat2, self_spec),
+    mat2=lambda grad, self, mat2_spec: _right_gradient(grad, self, mat2_spec),
 )
 bmm.backward(
     self=lambda grad, mat2: ops.aten.bmm.default(grad, _adjoint(mat2)),
@@ -283,8 +325,8 @@ dot.backward(
 )
 addmm.backward(
     self=lambda grad, beta: _times(grad, beta),
-    mat1=lambda grad, mat2, alpha: _times(ops.aten.mm.default(grad, _adjoint(mat2)), alpha),
-    mat2=lambda grad, mat1, alpha: _times(ops.aten.mm.default(_adjoint(mat1), grad), alpha),
+    mat1=lambda grad, mat2, alpha, mat1_spec: _times(_left_gradient(grad, mat2, mat1_spec), alpha),
+    mat2=lambda grad, mat1, alpha, mat2_spec: _times(_right_gradient(grad, mat1, mat2_spec), alpha),
 )
 addmv.backward(
     self=lambda grad, beta: _times(grad, beta),

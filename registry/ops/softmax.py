@@ -1,4 +1,4 @@
-"""Softmax, and what is made with it: cross entropy and attention.
+"""Softmax, and attention, which is made with it.
 
 Each op is a composite of traceable ops. Where `explicit=True` an eager call computes in one go instead.
 """
@@ -13,7 +13,7 @@ import numpy as np
 from opweave.registry import dtypes
 from opweave.registry.batching import along
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import AutogradError, DTypeError, OutOfRangeError, ShapeError
+from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.copies import rounded, widened
 from opweave.registry.ops.kinds import composite
@@ -21,10 +21,10 @@ from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.spec import contiguous
 from opweave.registry.strided import wrap_dim
 from opweave.registry.symbolic import is_open, square_root
+from opweave.registry.tape import NotTaped, Tape, Value
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 _FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
-_NONE, _MEAN, _SUM = 0, 1, 2
 
 
 # ---- softmax -------------------------------------------------------------------------------------------------------
@@ -121,6 +121,50 @@ def _log_softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     return rounded(ops.aten.sub.Tensor(shifted, ops.aten.log.default(total)), result)
 
 
+def _row_steps(tape: Tape, args: tuple[Any, ...], result: Tensor) -> tuple[Value, Value, int, Value]:
+    """(the input, the maxima of its rows, their dimension, the result's memory), of a kernel in NumPy's steps."""
+    self, dim, half_to_float = args
+    if half_to_float or self._dtype.compute is not self._dtype or not self.numel() or not self._sizes:
+        raise NotTaped("a softmax that converts")
+    axis = wrap_dim(dim, self.ndim, "softmax")
+    source, made = tape.value(self), tape.made(result)
+    largest = _rows(tape, source, axis)
+    tape.fold(np.maximum, source, (axis,), largest, None)
+    return source, _beside(largest, axis), axis, made
+
+
+def _rows(tape: Tape, source: Value, axis: int) -> Value:
+    return tape.scratch((*source.sizes[:axis], *source.sizes[axis + 1 :]), source.dtype)
+
+
+def _beside(rows: Value, axis: int) -> Value:
+    """One value for each row, broadcast along it."""
+    sizes, strides = ((*of[:axis], one, *of[axis:]) for of, one in ((rows.sizes, 1), (rows.strides, 0)))
+    return rows._replace(sizes=sizes, strides=strides)
+
+
+@_softmax.replaying
+def _(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
+    source, largest, axis, made = _row_steps(tape, args, result)
+    tape.map(np.subtract, [source, largest], made)
+    tape.map(np.exp, [made], made)
+    total = _rows(tape, made, axis)
+    tape.fold(np.add, made, (axis,), total, 0)
+    tape.map(np.divide, [made, _beside(total, axis)], made)
+
+
+@_log_softmax.replaying
+def _(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
+    source, largest, axis, made = _row_steps(tape, args, result)
+    shifted, powers = (tape.scratch(made.sizes, made.dtype) for _ in range(2))
+    tape.map(np.subtract, [source, largest], shifted)
+    tape.map(np.exp, [shifted], powers)
+    total = _rows(tape, powers, axis)
+    tape.fold(np.add, powers, (axis,), total, 0)
+    tape.map(np.log, [total], total)
+    tape.map(np.subtract, [shifted, _beside(total, axis)], made)
+
+
 def _with_dtype(op: Any, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     return op(self if dtype is None else rounded(self, dtype), dim, False)
 
@@ -196,225 +240,6 @@ for _decl in (_softmax, _log_softmax):
 
 for _decl in (_softmax_backward_data, _log_softmax_backward_data):
     _decl.batching(along("grad_output", "output"))
-
-
-# ---- losses --------------------------------------------------------------------------------------------------------
-
-
-def _class_places(op: str, self: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> Any:
-    """(whether a row counts, its class, its weight in the compute type), after checking that the arguments fit."""
-    aten = ops.aten
-    if self.ndim not in (1, 2) or target._sizes != self._sizes[:-1]:
-        raise ShapeError(
-            f"{op}: expected input (N, C) or (C) and target (N) or ()", got=describe([self, target]),
-            hint="the target has one class number for each row: target.squeeze(1), or target.argmax(1) of one-hot",
-        )  # fmt: skip
-    if target._dtype not in (dtypes.int64, dtypes.uint8):
-        raise DTypeError(
-            f"{op}: the target must be int64 class numbers", got=describe(target),
-            hint="target.long(); probabilities of classes need the input's shape, in cross_entropy",
-        )  # fmt: skip
-    if weight is not None and weight._sizes != self._sizes[-1:]:
-        raise ShapeError(
-            f"{op}: needs a weight for each class", got=describe([self, weight]),
-            hint=f"a weight of shape [{self._sizes[-1]}]",
-        )  # fmt: skip
-    valid = aten.ne(target, ignore_index)
-    place = rounded(aten.where(valid, target, 0), dtypes.int64)
-    if weight is not None:
-        counts = aten.gather.default(widened(weight), 0, aten.view.default(place, [-1]))
-        counts = aten.view.default(counts, list(target._sizes))
-    else:
-        counts = rounded(valid, self._dtype.compute)
-    return valid, place, aten.where(valid, counts, 0.0)
-
-
-@composite(
-    "aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index)"
-    " -> (Tensor output, Tensor total_weight)",
-    explicit=True,
-)
-def nll_loss_forward(
-    self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
-) -> tuple[Tensor, Tensor]:
-    aten = ops.aten
-    valid, place, counts = _class_places("nll_loss", self, target, weight, ignore_index)
-    try:
-        picked = aten.neg.default(_taken(widened(self), place))
-    except OutOfRangeError as error:
-        classes = self._sizes[-1]
-        raise OutOfRangeError(
-            f"nll_loss: a target is no class: the input has {classes} classes, 0 to {classes - 1}",
-            got=f"{describe(target)}, {error.what.partition(': ')[2]}",
-            hint=f"targets that do not count have the number ignore_index ({ignore_index})",
-        ) from None
-    losses = aten.where(valid, aten.mul.Tensor(picked, counts), 0.0)
-    if reduction == _NONE:
-        return rounded(losses, self._dtype), rounded(aten.sum.default(aten.mul.Tensor(counts, 0.0)), self._dtype)
-    total, divisor = aten.sum.default(losses), aten.sum.default(counts)
-    output = aten.div.Tensor(total, divisor) if reduction == _MEAN else total
-    return rounded(output, self._dtype), rounded(divisor, self._dtype)
-
-
-def _taken(scores: Tensor, place: Tensor) -> Tensor:
-    """The score of each row's class."""
-    aten = ops.aten
-    if scores.ndim == 1:
-        return aten.squeeze.dim(aten.gather.default(scores, 0, aten.unsqueeze.default(place, 0)), 0)
-    return aten.squeeze.dim(aten.gather.default(scores, 1, aten.unsqueeze.default(place, 1)), 1)
-
-
-@composite(
-    "aten::nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction,"
-    " SymInt ignore_index, Tensor total_weight) -> Tensor",
-    explicit=True,
-    outs="grad_input",
-)
-def nll_loss_backward(
-    grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int,
-    total_weight: Tensor,
-) -> Tensor:  # fmt: skip
-    """The gradient of the log-probabilities: the negative weight in the place of each row's class, zero elsewhere."""
-    aten = ops.aten
-    valid, place, counts = _class_places("nll_loss_backward", self, target, weight, ignore_index)
-    grad = widened(grad_output)
-    if reduction == _MEAN:
-        grad = aten.div.Tensor(grad, widened(total_weight))
-    scaled = aten.neg.default(aten.mul.Tensor(counts, grad))
-    classes = aten.arange.default(self._sizes[-1], device=self._device)
-    chosen = aten.logical_and(aten.eq(classes, aten.unsqueeze.default(place, -1)), aten.unsqueeze.default(valid, -1))
-    return rounded(aten.where(chosen, aten.unsqueeze.default(scaled, -1), 0.0), self._dtype)
-
-
-def _no_weight_gradient(grad: Tensor) -> Tensor:
-    raise AutogradError(
-        "nll_loss: the class weights have no gradient",
-        hint="detach() them, or write the loss with gather and log_softmax",
-    )
-
-
-nll_loss_forward.backward(
-    differentiable=(0,),
-    self=lambda grad, self, target, weight, reduction, ignore_index, result1: ops.aten.nll_loss_backward.default(
-        grad, self, target, weight, reduction, ignore_index, result1
-    ),
-    weight=_no_weight_gradient,
-)
-
-
-@composite(
-    "aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100)"
-    " -> Tensor",
-    autocast="fp32",
-    outs="out",
-)
-def nll_loss(
-    self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = _MEAN, ignore_index: int = -100
-) -> Tensor:
-    return ops.aten.nll_loss_forward.default(self, target, weight, reduction, ignore_index)[0]
-
-
-@composite(
-    "aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100)"
-    " -> Tensor"
-)
-def nll_loss_nd(
-    self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = _MEAN, ignore_index: int = -100
-) -> Tensor:
-    """`nll_loss` of scores (C), (N, C) or (N, C, ...), and class numbers of the same shape without C."""
-    aten = ops.aten
-    if self.ndim < 3:
-        return aten.nll_loss.default(self, target, weight, reduction, ignore_index)
-    sizes = [self._sizes[0], *self._sizes[2:]]
-    if list(target._sizes) != sizes:
-        raise ShapeError("nll_loss: the target needs the input's shape without classes", got=describe([self, target]))
-    rows = aten.reshape.default(aten.movedim.int(self, 1, -1), [-1, self._sizes[1]])
-    loss = aten.nll_loss.default(rows, aten.reshape.default(target, [-1]), weight, reduction, ignore_index)
-    return aten.view.default(loss, sizes) if reduction == _NONE else loss
-
-
-@composite(
-    "aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1,"
-    " SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
-    autocast={"cpu": "fp32"},
-)
-def cross_entropy_loss(
-    self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = _MEAN, ignore_index: int = -100,
-    label_smoothing: float = 0.0,
-) -> Tensor:  # fmt: skip
-    """-log(softmax(x)) at the class numbers, or weighted by the probabilities of the classes."""
-    aten = ops.aten
-    if not self.ndim:
-        raise ShapeError("cross_entropy_loss: expected scores (C), (N, C) or (N, C, ...)", got=describe(self))
-    if not 0 <= label_smoothing <= 1:
-        raise ShapeError("cross_entropy_loss: label_smoothing is from 0 to 1", got=f"label_smoothing={label_smoothing}")
-    axis = 0 if self.ndim == 1 else 1
-    scores = aten.log_softmax.int(self, axis)
-    if target._sizes == self._sizes:
-        if target._dtype.kind != "f":
-            raise DTypeError("cross_entropy_loss: probabilities of classes must be floating", got=describe(target))
-        if ignore_index >= 0:
-            raise ShapeError(
-                "cross_entropy_loss: ignore_index is for class numbers", got=f"ignore_index={ignore_index}"
-            )
-        return _of_probabilities(scores, target, weight, reduction, label_smoothing, axis)
-    loss = aten.nll_loss_nd.default(scores, target, weight, reduction, ignore_index)
-    if not label_smoothing:
-        return loss
-    classes = self._sizes[axis]
-    spread = _spread_over_classes(scores, target, weight, reduction, ignore_index, axis)
-    return aten.add.Tensor(
-        aten.mul.Tensor(loss, 1 - label_smoothing), aten.mul.Tensor(spread, label_smoothing / classes)
-    )
-
-
-def _by_class(weight: Tensor, like: Tensor, axis: int) -> Tensor:
-    """The weights of classes, of which there must be as many as classes, along their dimension."""
-    if weight._sizes != (like._sizes[axis],):
-        raise ShapeError("cross_entropy_loss: needs a weight for each class", got=describe([like, weight]))
-    return ops.aten.view.default(weight, [like._sizes[axis] if d == axis else 1 for d in range(like.ndim)])
-
-
-def _of_probabilities(
-    scores: Tensor, target: Tensor, weight: Tensor | None, reduction: int, label_smoothing: float, axis: int
-) -> Tensor:
-    aten = ops.aten
-    classes = scores._sizes[axis]
-    if label_smoothing:
-        target = aten.add.Scalar(aten.mul.Tensor(target, 1 - label_smoothing), label_smoothing / classes)
-    terms = aten.mul.Tensor(scores, target)
-    if weight is not None:
-        terms = aten.mul.Tensor(terms, _by_class(weight, scores, axis))
-    if reduction == _NONE:
-        return aten.neg.default(aten.sum.dim_IntList(terms, [axis]))
-    total = aten.neg.default(aten.sum.default(terms))
-    if reduction == _SUM:
-        return total
-    count = scores.numel()
-    if count == 0:  # a mean of nothing
-        return aten.mul.Tensor(total, math.nan)
-    return aten.div.Tensor(total, count / classes)
-
-
-def _spread_over_classes(
-    scores: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, axis: int
-) -> Tensor:
-    """The part of a smoothed loss that all classes have: the sum of their losses, where the target is not ignored."""
-    aten = ops.aten
-    weighted = scores if weight is None else aten.mul.Tensor(scores, _by_class(weight, scores, axis))
-    loss = aten.neg.default(aten.sum.dim_IntList(weighted, [axis]))
-    ignored = aten.eq.Scalar(target, ignore_index)
-    loss = aten.masked_fill.Scalar(loss, ignored, 0)
-    if reduction == _NONE:
-        return loss
-    total = aten.sum.default(loss)
-    if reduction == _SUM:
-        return total
-    counts = rounded(aten.logical_not.default(ignored), loss._dtype)
-    if weight is not None:
-        place = rounded(aten.reshape.default(aten.where(ignored, 0, target), [-1]), dtypes.int64)
-        counts = aten.mul.Tensor(aten.reshape.default(counts, [-1]), aten.gather.default(weight, 0, place))
-    return aten.div.Tensor(total, aten.sum.default(counts))
 
 
 # ---- attention -----------------------------------------------------------------------------------------------------
@@ -522,52 +347,6 @@ for _decl in (_softmax_backward_data, _log_softmax_backward_data):
         yield (make(0, 3), make(0, 3), 1, grad._dtype), {}
 
 
-for _decl in (nll_loss_forward, nll_loss):
-
-    @_decl.with_samples
-    def _(make: Make) -> Samples:
-        target = make(4, dtype=dtypes.int64, low=0, high=4)
-        for reduction in (0, 1, 2):
-            # Log-probabilities: all negative, so that a sum of them does not cancel.
-            yield (make(4, 5, low=-3, high=-1), target, None, reduction, -100), {}
-            yield (make(4, 5, low=-3, high=-1), target, make(5, low=1, high=2), reduction, 2), {}
-        yield (make(5), make(dtype=dtypes.int64, low=0, high=4), None, 1, -100), {}
-
-
-@nll_loss_backward.with_samples
-def _(make: Make) -> Samples:
-    target = make(4, dtype=dtypes.int64, low=0, high=4)
-    total = make(low=1.0, high=2.0)
-    for reduction in (0, 1, 2):
-        grad = make(4) if reduction == _NONE else make()
-        yield (grad, make(4, 5), target, None, reduction, -100, total), {}
-        yield (grad, make(4, 5), target, make(5, low=1, high=2), reduction, 2, total), {}
-    yield (make(), make(5), make(dtype=dtypes.int64, low=0, high=4), None, 1, -100, total), {}
-
-
-@cross_entropy_loss.with_samples
-def _(make: Make) -> Samples:
-    target = make(4, dtype=dtypes.int64, low=0, high=4)
-    yield (make(4, 5), target), {}
-    yield (make(4, 5), target, make(5, low=1, high=2), 2, 1), {}
-    for weight in (None, make(5, low=1, high=2)):
-        for reduction in (0, 1, 2):
-            yield (make(4, 5), target, weight, reduction, 1, 0.25), {}
-            yield (make(4, 5), make(4, 5, low=0, high=1), weight, reduction, -100, 0.25), {}
-            yield (make(2, 5, 3), make(2, 3, dtype=dtypes.int64, low=0, high=4), weight, reduction, 2, 0.25), {}
-    yield (make(2, 5, 3), make(2, 3, dtype=dtypes.int64, low=0, high=4)), {}
-    yield (make(5), make(5, low=0, high=1)), {}
-
-
-@nll_loss_nd.with_samples
-def _(make: Make) -> Samples:
-    target = make(2, 3, 4, dtype=dtypes.int64, low=0, high=4)
-    for reduction in (0, 1, 2):
-        yield (make(2, 5, 3, 4, low=-3, high=-1), target, make(5, low=1, high=2), reduction, 2), {}
-    yield (make(2, 5, 4, low=-3, high=-1), make(2, 4, dtype=dtypes.int64, low=0, high=4)), {}
-    yield (make(5, low=-3, high=-1), make(dtype=dtypes.int64, low=0, high=4)), {}
-
-
 @scaled_dot_product_attention.with_samples
 def _(make: Make) -> Samples:
     q, kv = make(2, 3, 4, 8), make(2, 3, 6, 8)
@@ -585,11 +364,6 @@ for _decl in (
     log_softmax,
     _softmax_backward_data,
     _log_softmax_backward_data,
-    nll_loss_forward,
-    nll_loss,
-    nll_loss_backward,
-    cross_entropy_loss,
-    nll_loss_nd,
     scaled_dot_product_attention,
 ):
     _decl.sample_dtypes = _FLOATING
