@@ -86,7 +86,7 @@ with _deferred(patient=False), _uncollected():
         ops,
         registry as _registry,
     )
-    from opweave.registry.ops import convolution as _convolution, surface as _surface
+    from opweave.registry.ops import convolution as _convolution, matmul as _matmul, surface as _surface
     from opweave.registry.packet import OpOverloadPacket
     from opweave.registry.printing import get_printoptions, set_printoptions
     from opweave.registry.promote import result_type
@@ -106,6 +106,7 @@ with _deferred(patient=False), _uncollected():
     _tracebacks.install()
     _exchange.make_table.supply(lambda: _load_heavy("opweave.codegen.native.exchange").table())
     _convolution.native.supply(lambda *args: _load_heavy("opweave.codegen.convolution").convolve(*args))
+    _matmul.narrow.supply(lambda *args: _load_heavy("opweave.codegen.narrow_products").multiply(*args))
     if _os.environ.get("OPWEAVE_LOGS"):  # kernels are compiled and launched without the compiler, too
         _importlib.import_module("opweave.runtime.logging")
 

@@ -1,7 +1,7 @@
 """Matrix products, by the BLAS behind the device's array module.
 
-Operands must share a dtype. Half types are multiplied in float32 and rounded once; a transposed or row-strided operand
-goes to BLAS as it is.
+Operands must share a dtype. Half types are multiplied in float32 and rounded once, on the CPU by native code of their
+own; a transposed or row-strided operand goes to BLAS as it is.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from opweave.registry import dtypes
 from opweave.registry.batched import Level, make_batched
 from opweave.registry.batching import bound, check_example, front, is_at, joined, parted, ranked, stretched, wrap
 from opweave.registry.errors import DTypeError, ShapeError
+from opweave.registry.hooks import Hook
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import composite, extern
 from opweave.registry.ops.reshape import viewed_strides
@@ -26,6 +27,11 @@ from opweave.registry.tape import NotTaped, Tape
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 _TYPES = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64, dtypes.int64, dtypes.int32, dtypes.uint8)
+
+#: Writes a product of narrow numbers on the CPU: the result, the operands, what is added or None, and factors of both.
+#: `opweave` supplies it.
+narrow: Hook[[Tensor, Tensor, Tensor, Tensor | None, float, float], None] = Hook()
+_HALVES = (dtypes.float16, dtypes.bfloat16)
 
 
 # ---- rules ---------------------------------------------------------------------------------------------------------
@@ -121,9 +127,12 @@ def _multiply(a: Tensor, b: Tensor, out: Tensor | None) -> Any:
         return xp.matmul(left, right)
 
 
-def _product(spec: Callable[[Tensor, Tensor], TensorSpec]) -> Callable[[Tensor, Tensor], Tensor]:
-    def kernel(a: Tensor, b: Tensor) -> Tensor:
-        out = allocate_like(spec(a, b))
+def _product(spec: Callable[..., TensorSpec]) -> Callable[..., Tensor]:
+    def kernel(a: Tensor, b: Tensor, *order: Sequence[int]) -> Tensor:
+        out = allocate_like(spec(a, b, *order))
+        if narrow.call is not None and out._dtype in _HALVES and a._device.is_host and a.ndim > 1 and a.ndim < 5:
+            narrow.call(out, a, b, None, 1, 1)
+            return out
         found = _multiply(a, b, out)
         if found is not out._array:
             with np.errstate(all="ignore"):
@@ -138,6 +147,9 @@ def _scaled(spec: Callable[..., TensorSpec]) -> Callable[..., Tensor]:
         out = allocate_like(spec(self, a, b, beta, alpha))
         xp = a._device.xp
         beta, alpha = (as_element("addmm", factor, out._dtype.compute) for factor in (beta, alpha))
+        if narrow.call is not None and out._dtype in _HALVES and a._device.is_host:
+            narrow.call(out, a, b, None if beta == 0 else self, alpha, beta)
+            return out
         total = _multiply(a, b, out)
         with np.errstate(all="ignore"):
             if alpha != 1:
@@ -233,15 +245,10 @@ def _batched_spec(self: Tensor, mat2: Tensor, order: Sequence[int]) -> TensorSpe
     return TensorSpec(sizes, tuple([strides[d] for d in range(self.ndim)]), self._dtype, self._device)
 
 
-@extern("opweave::batched_mm(Tensor self, Tensor mat2, int[] order) -> Tensor", spec=_batched_spec)
-def batched_mm(self: Tensor, mat2: Tensor, order: Sequence[int]) -> Tensor:
-    """Matrix products over any number of batch dimensions; the result's dimensions lie in memory in this order."""
-    out = allocate_like(_batched_spec(self, mat2, order))
-    found = _multiply(self, mat2, out)
-    if found is not out._array:
-        with np.errstate(all="ignore"):
-            out._array[...] = found
-    return out
+#: Matrix products over any number of batch dimensions; the result's dimensions lie in memory in this order.
+batched_mm = extern("opweave::batched_mm(Tensor self, Tensor mat2, int[] order) -> Tensor", spec=_batched_spec)(
+    _product(_batched_spec)
+)
 
 
 # ---- gradients -----------------------------------------------------------------------------------------------------
