@@ -1,4 +1,4 @@
-"""Products of bfloat16, float16 and 8-bit whole numbers on the CPU, by native code (`codegen/native/narrow_products.py`).
+"""Products of bfloat16, float16 and 8-bit whole numbers on the CPU, by native code (`codegen/native/narrow_products/`).
 
 Half types are summed in float32 and rounded once, after what is added to them; 8-bit numbers are summed in int32.
 Operands may lie anywhere: they are packed where they are read. AVX512-BF16 takes numbers below the smallest normal one,
@@ -12,11 +12,13 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
 from opweave.registry.loading import load_heavy
 from opweave.registry.op import ops
-from opweave.registry.tensor import Tensor
+from opweave.registry.tensor import Tensor, allocate
 
 if TYPE_CHECKING:
     from opweave.tracer.graph import Node
@@ -50,7 +52,8 @@ def multiply(out: Tensor, a: Tensor, b: Tensor, term: Tensor | None = None, alph
     Parameters
     ----------
     out : Tensor
-        Of the type that the products have; elements of a row lie side by side.
+        Of the type that the products have, or int8, to which whole numbers wrap around; elements of a row lie side by
+        side.
     a, b : Tensor
         Of one type, one of `STORED`, and of equal batch sizes.
     term : Tensor, optional
@@ -60,6 +63,11 @@ def multiply(out: Tensor, a: Tensor, b: Tensor, term: Tensor | None = None, alph
         Factors.
     """
     given = None if term is None else _operand(term)
+    if out._dtype is dtypes.int8:
+        whole = allocate(out._sizes, out._strides, dtypes.int32, out._device)
+        run(a._dtype, _operand(whole), _operand(a), _operand(b))
+        out._array[...] = whole._array.astype(np.int8)
+        return
     run(a._dtype, _operand(out), _operand(a), _operand(b), given, alpha, beta)
 
 
@@ -74,9 +82,7 @@ def run(
     _native(STORED[dtype][0]).call(*words_of(out, a, b, term, alpha, beta))
 
 
-def words_of(
-    out: Operand, a: Operand, b: Operand, term: Operand | None, alpha: float, beta: float
-) -> tuple[Any, ...]:
+def words_of(out: Operand, a: Operand, b: Operand, term: Operand | None, alpha: float, beta: float) -> tuple[Any, ...]:
     """A product as native code is told of it: the words of `narrow_products.FIELDS`. `b` may be a vector."""
     if len(b[1]) == 1:
         b, out = _column(b), _column(out)

@@ -25,9 +25,9 @@ from opweave.codegen.artifact import convolution, copies, description, entries, 
 from opweave.codegen.artifact.entries import Entry
 from opweave.codegen.artifact.kernels import Compiled, compiled
 from opweave.codegen.artifact.tensors import Dynamic, Weights
+from opweave.codegen.host.steps import Product
 from opweave.codegen.kernel import KernelSource
 from opweave.codegen.native import llvm
-from opweave.codegen.host.steps import Product
 from opweave.codegen.native.llvm import Host
 from opweave.codegen.native.sealed import seal
 from opweave.codegen.wrapper import host_program

@@ -32,6 +32,7 @@ _TYPES = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64, dtype
 #: `opweave` supplies it.
 narrow: Hook[[Tensor, Tensor, Tensor, Tensor | None, float, float], None] = Hook()
 _HALVES = (dtypes.float16, dtypes.bfloat16)
+_NARROW = (*_HALVES, dtypes.int8)
 
 
 # ---- rules ---------------------------------------------------------------------------------------------------------
@@ -130,7 +131,7 @@ def _multiply(a: Tensor, b: Tensor, out: Tensor | None) -> Any:
 def _product(spec: Callable[..., TensorSpec]) -> Callable[..., Tensor]:
     def kernel(a: Tensor, b: Tensor, *order: Sequence[int]) -> Tensor:
         out = allocate_like(spec(a, b, *order))
-        if narrow.call is not None and out._dtype in _HALVES and a._device.is_host and a.ndim > 1 and a.ndim < 5:
+        if narrow.call is not None and out._dtype in _NARROW and a._device.is_host and 1 < a.ndim < 5:
             narrow.call(out, a, b, None, 1, 1)
             return out
         found = _multiply(a, b, out)

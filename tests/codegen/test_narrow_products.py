@@ -77,6 +77,7 @@ def test_8_bit_numbers_are_summed_exactly() -> None:
         a, b = (laid(x, opweave.int8, layout) for x, layout in zip(values, layouts, strict=True))
         exact = values[0].astype(np.int64) @ values[1].astype(np.int64)
         assert (aten._int_mm(a, b).numpy() == exact).all()
+        assert (aten.mm(a, b).numpy() == exact.astype(np.int8)).all()
 
 
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
@@ -105,6 +106,16 @@ def test_batches() -> None:
     check(aten.baddbmm(term, a[:, 0], b[:, 0]), exact[:, 0] + whole(term), absolute[:, 0] + 8)
     five = opweave.ops.opweave.batched_mm(a[None], b[None], [0, 1, 2, 3, 4])
     assert_close(five[0], aten.bmm(a.flatten(0, 1), b.flatten(0, 1)).view(3, 2, 120, 20), rtol=1e-2, atol=1e-2)
+
+
+def test_few_rows() -> None:
+    for m, k, n in ((1, 300, 70), (2, 131, 5), (1, 64, 4)):
+        a, b = laid(numbers(m, k), opweave.bfloat16, "plain"), laid(numbers(k, n), opweave.bfloat16, "turned")
+        check(aten.mm(a, b), whole(a) @ whole(b), np.abs(whole(a)) @ np.abs(whole(b)))
+        check(aten.mm(b.mT, a.mT), whole(b.mT) @ whole(a.mT), np.abs(whole(b.mT)) @ np.abs(whole(a.mT)))
+        whole_a, whole_b = (rng.integers(-128, 128, sizes).astype(np.int8) for sizes in ((m, k), (k, n)))
+        found = aten._int_mm(opweave.from_numpy(whole_a), laid(whole_b, opweave.int8, "turned"))
+        assert (found.numpy() == whole_a.astype(np.int64) @ whole_b).all()
 
 
 def test_threads_do_not_show() -> None:
@@ -137,6 +148,7 @@ def test_gradients() -> None:
     g = laid(numbers(50, 20), opweave.bfloat16, "plain")
     out.backward(g)
     for found, left, right in ((x.grad, whole(g), whole(w.detach())), (w.grad, whole(g).T, whole(x.detach()))):
+        assert found is not None
         check(found, left @ right, np.abs(left) @ np.abs(right))
 
 
