@@ -19,7 +19,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -306,10 +306,12 @@ def serve(calls: Calls) -> None:
 class Worker:
     """A process that has one library, and waits to be asked."""
 
-    def __init__(self, library: str, python: str, threads: int, script: str = __file__) -> None:
+    def __init__(
+        self, library: str, python: str, threads: int, script: str = __file__, arguments: Sequence[str] = ()
+    ) -> None:
         names = ("OMP", "MKL", "OPENBLAS", "OPWEAVE", "NUMBA")
         environment = {**os.environ, **NO_FAULTS, **{f"{name}_NUM_THREADS": str(threads) for name in names}}
-        command = [python, script, "--library", library]
+        command = [python, script, "--library", library, *arguments]
         if threads == 1 and shutil.which("taskset"):
             command = ["taskset", "-c", "0", *command]  # JAX takes what cores it sees
         self._process = subprocess.Popen(
@@ -348,10 +350,11 @@ def processor() -> str:
 
 
 def all_of(
-    pythons: dict[str, str], threads: int, rounds: int, seconds: float, names: list[str], script: str = __file__
-) -> Times:
+    pythons: dict[str, str], threads: int, rounds: int, seconds: float, names: list[str], script: str = __file__,
+    arguments: Sequence[str] = (),
+) -> Times:  # fmt: skip
     """Seconds of each piece of work in each library; the libraries take turns, each for `seconds` at a time."""
-    workers = {library: Worker(library, python, threads, script) for library, python in pythons.items()}
+    workers = {library: Worker(library, python, threads, script, arguments) for library, python in pythons.items()}
     times: Times = {name: {} for name in names}
     for turn in range(rounds):
         for name, row in times.items():

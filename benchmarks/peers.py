@@ -124,6 +124,28 @@ WORK: dict[str, Work] = {
 SMALL = ("softmax of 16 x 16", "add of 8")
 
 
+def costs() -> dict[str, tuple[str, float]]:
+    """Of each piece of work, but the small ones: what bounds it, and so many bytes that must move or operations."""
+    rows, found = ROWS[0] * ROWS[1], {}
+    # Numbers of float32 that are read or written.
+    for name, count in {
+        "add": 3 * 1_000_000, "gelu(x a + b) silu(y)": 5 << 22, "bias, relu": 2 * rows, "sum of rows": rows,
+        "sum of columns": rows, "softmax": 2 * rows, "layer norm": 2 * rows, "rms norm, residual": 4 * rows,
+        "cross entropy": 2048 * CLASSES, "cross entropy, gradient": 2 * 2048 * CLASSES,
+        "Adam, 20 of 100,000": 7 * 20 * 100_000, "transpose, add, relu": 3 * 2048 * 2048,
+    }.items():  # fmt: skip
+        found[name] = ("bytes", 4.0 * count)
+    layers = 4.0 * 256 * 512 * 2048
+    batch, length, width = 4, 256, 512
+    weighed = 4.0 * batch * length * length
+    found |= {
+        "two layers": ("float32", layers), "two layers, gradient": ("float32", 3 * layers),
+        "attention": ("float32", weighed * width),
+        "transformer block": ("float32", 2.0 * batch * length * 12 * width * width + weighed * width),
+    }  # fmt: skip
+    return found
+
+
 def inputs(name: str) -> list[Any]:
     """Arrays for a piece of work, the same each time."""
     draw = np.random.default_rng(0)
@@ -265,13 +287,12 @@ def main() -> None:
     parser.add_argument("--jax-python", help="an interpreter that has JAX, and numba perhaps")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.1, help="for each piece of work in each round")
-    parser.add_argument("--only", default="", help="a part of the name of the work to measure")
+    parser.add_argument("--only", default="", help="parts of names of the work to measure, with | between")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--libraries", default=",".join(LIBRARIES), help="with commas between")
     options = parser.parse_args()
-    if options.only:
-        for name in [name for name in WORK if options.only not in name]:
-            del WORK[name]
+    for name in [name for name in WORK if not any(part in name for part in options.only.split("|"))]:
+        del WORK[name]
     if options.library:
         serve(of(options.library))
         return
@@ -279,7 +300,14 @@ def main() -> None:
     pythons |= dict.fromkeys(("jax", "numba"), options.jax_python) if options.jax_python else {}
     pythons = {each: python for each, python in pythons.items() if each in options.libraries.split(",")}
     counts = map(int, options.threads.split(","))
-    print(page({n: all_of(pythons, n, options.rounds, options.seconds, [*WORK], __file__) for n in counts}))
+    print(
+        page(
+            {
+                n: all_of(pythons, n, options.rounds, options.seconds, [*WORK], __file__, ("--only", options.only))
+                for n in counts
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

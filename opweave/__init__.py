@@ -107,6 +107,7 @@ with _deferred(patient=False), _uncollected():
     _exchange.make_table.supply(lambda: _load_heavy("opweave.codegen.native.exchange").table())
     _matmul.large.supply(lambda *args: _load_heavy("opweave.codegen.blas").multiply(*args))
     _convolution.native.supply(lambda *args: _load_heavy("opweave.codegen.convolution").convolve(*args))
+    _matmul.narrow.supply(lambda *args: _load_heavy("opweave.codegen.narrow_products").multiply(*args))
     if _os.environ.get("OPWEAVE_LOGS"):  # kernels are compiled and launched without the compiler, too
         _importlib.import_module("opweave.runtime.logging")
 

@@ -25,6 +25,7 @@ from opweave.codegen.artifact import convolution, copies, description, entries, 
 from opweave.codegen.artifact.entries import Entry
 from opweave.codegen.artifact.kernels import Compiled, compiled
 from opweave.codegen.artifact.tensors import Dynamic, Weights
+from opweave.codegen.host.steps import Product
 from opweave.codegen.kernel import KernelSource
 from opweave.codegen.native import llvm
 from opweave.codegen.native.llvm import Host
@@ -252,7 +253,7 @@ class _Maker:
         if not self.blas:
             host = products.run(host)
         host = copies.run(host)
-        self.calls_blas |= self.blas and any(type(step).__name__ == "Product" for step in host.steps)
+        self.calls_blas |= self.blas and any(isinstance(step, Product) and step.factors is None for step in host.steps)
         inputs = [spec for spec in program.graph_signature.input_specs if spec.target is None]
         kept = [s for s in inputs if not isinstance(s.arg, ConstantArgument)]
         return entries.record(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any
 
-from opweave.codegen import blas, convolution
+from opweave.codegen import blas, convolution, narrow_products
 from opweave.codegen.native import preparing
 from opweave.passes.partition import TANGENT, WAY_BACK, Partition
 from opweave.registry.errors import CompileError
@@ -60,8 +60,9 @@ def make(request: Request, wanted: Wanted) -> Entry:
         preparing.begin(blas.code())
     calls = [n for n in captured.module.graph if n.op == "call_function"]
     types = {n.meta["val"]._dtype for n in calls if convolution.convolution_of(n) is not None}
-    if types:
-        preparing.begin(*map(convolution.code, types))
+    multiplied = {narrow.a.meta["val"]._dtype for n in calls if (narrow := narrow_products.product_of(n)) is not None}
+    if types or multiplied:
+        preparing.begin(*map(convolution.code, types), *map(narrow_products.code, multiplied))
     captured.inputs = _drop_unused(captured)
     joined = join(captured)
     keep = _without_gradients(captured)

@@ -400,6 +400,10 @@ class _Maker:
         return self.words[argument.of] if isinstance(argument, Address) else self._value(argument)
 
     def _product(self, step: host.Product) -> None:
+        if step.factors is not None:
+            parts = [None if x is None else self._matrix(x) for x in (step.out, step.a, step.b, step.term)]
+            self.recorder.multiply(step.a.tensor.dtype, *parts, *step.factors)
+            return
         dtype, parts = step.out.tensor.dtype, (self._matrix(step.out), self._matrix(step.a), self._matrix(step.b))
         then = step.epilogue
         follows = None if then is None else self._kernel(then.launch)

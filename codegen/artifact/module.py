@@ -7,10 +7,11 @@ import struct
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from opweave.codegen import blas, convolution, native
+from opweave.codegen import blas, convolution, narrow_products, native
 from opweave.codegen.artifact.entries import FIRST_MESSAGE, Entry
 from opweave.codegen.artifact.kernels import Compiled
 from opweave.codegen.artifact.tensors import Described
@@ -132,8 +133,8 @@ def compile_module(artifact: Artifact) -> tuple[bytes, tuple[str, ...]]:
         ("what stands for Python", native.source("standalone", numbers={}), 1),
         ("matrix products", _products(artifact.blas), 2),
         *[
-            (f"convolutions of {t}", convolution.source(t, artifact.machine), llvm.PROMOTED)
-            for t in _convolved(artifact)
+            (f"{what} of {t}", provider.source(t, artifact.machine), llvm.PROMOTED)
+            for what, provider, t in _provided(artifact)
         ],
         *[(kernel.name, kernel.lowered.llvm_ir, 2) for kernel in artifact.kernels],
     ]
@@ -141,10 +142,12 @@ def compile_module(artifact: Artifact) -> tuple[bytes, tuple[str, ...]]:
     return llvm.join_objects(modules, exported, of=artifact.machine)
 
 
-def _convolved(artifact: Artifact) -> list[DType]:
-    """The types of the convolutions in it."""
-    found = {dtype for entry in artifact.entries for dtype in entry.recorder.convolved}
-    return sorted(found, key=lambda dtype: dtype.name)
+def _provided(artifact: Artifact) -> list[tuple[str, Any, DType]]:
+    """What code of the runtime it calls, of which types."""
+    recorders = [entry.recorder for entry in artifact.entries]
+    found = {("convolutions", convolution, t) for recorder in recorders for t in recorder.convolved}
+    found |= {("products", narrow_products, t) for recorder in recorders for t in recorder.multiplied}
+    return sorted(found, key=lambda each: (each[0], each[2].name))
 
 
 def _products(by_blas: bool) -> str:
@@ -234,8 +237,8 @@ def source(artifact: Artifact) -> str:
         data.line("@weights = internal constant ptr @weights.data")
     else:
         data.line("@weights = internal constant ptr null")
-    for dtype in _convolved(artifact):
-        data.line(f"declare i32 @{convolution.symbol(dtype)}(ptr)")
+    for _, provider, dtype in _provided(artifact):
+        data.line(f"declare i32 @{provider.symbol(dtype)}(ptr)")
     for kernel in artifact.kernels:
         data.line(
             f"@{kernel.word.name} = internal global %Kernel {{ ptr @{kernel.name}, ptr null, i64 0, double 0.0, "

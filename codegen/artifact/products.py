@@ -16,11 +16,11 @@ from opweave.codegen import blas
 from opweave.codegen.host.operands import Address, Local, Number, number_in
 from opweave.codegen.host.steps import Launch, Product, Program, Step
 from opweave.codegen.kernel import KernelSource
-from opweave.registry.dtypes import DType, bfloat16, float16, float32, float64
+from opweave.registry.dtypes import DType, float32, float64
 from opweave.tracer.graph import Node
 
 #: What it can multiply.
-DTYPES = (float16, bfloat16, float32, float64)
+DTYPES = (float32, float64)
 #: The most rows, columns and summands that a program of the kernel has in hand.
 ROWS, COLUMNS, DEPTH = 128, 128, 128
 
@@ -35,7 +35,7 @@ def run(program: Program) -> Program:
     maker = _Maker(program)
     steps: list[Step] = []
     for step in program.steps:
-        if isinstance(step, Product):
+        if isinstance(step, Product) and step.factors is None:
             steps.append(maker.launch(step))
             if step.epilogue is not None:
                 steps.append(step.epilogue.launch)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from opweave.codegen import blas, convolution
+from opweave.codegen import blas, convolution, narrow_products
 from opweave.codegen.backends import backend_of
 from opweave.codegen.host.operands import (
     Address,
@@ -230,7 +230,7 @@ class _Builder:
             value, (a, b) = node.meta["val"], node.args[:2]  # a third says how the result lies
             self._allocate(self._local(node), sizes_from(value._sizes), sizes_from(value._strides))
             self._add(Product(self.origin, self._local(node), self._operands(a), self._operands(b)))
-        elif self.device.type == "cpu" and declared(node) is not None and self._convolve(node):
+        elif self.device.type == "cpu" and declared(node) is not None and (self._convolve(node) or self._narrow(node)):
             pass
         else:
             self._call(node)
@@ -245,6 +245,17 @@ class _Builder:
         a, b, bias = (self._operands(x) for x in (found.a, found.b, found.bias))
         steps = found.stride, found.padding, found.dilation
         self._add(Convolve(self.origin, local, found.form, a, b, bias, found.groups, steps))
+        return True
+
+    def _narrow(self, node: Node) -> bool:
+        """Have native code multiply narrow numbers, if that is what a call does."""
+        found = narrow_products.product_of(node)
+        if found is None:
+            return False
+        value, local = node.meta["val"], self._local(node)
+        self._allocate(local, sizes_from(value._sizes), sizes_from(value._strides))
+        a, b, term = (self._operands(x) for x in (found.a, found.b, found.term))
+        self._add(Product(self.origin, local, a, b, term=term, factors=(found.alpha, found.beta)))
         return True
 
     def _call(self, node: Node) -> None:

@@ -50,6 +50,8 @@ def run(program: Program) -> Program:
         product = steps[i]
         if not isinstance(product, Product) or product.epilogue is not None or not _in_a_row(product.out):
             continue
+        if product.factors is not None:
+            continue
         place, shown = _first_reader(product, steps[i + 1 :])
         if place is None:
             continue

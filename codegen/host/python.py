@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from opweave.codegen import blas
+from opweave.codegen import blas, narrow_products
 from opweave.codegen.checks import cell_of, passed
 from opweave.codegen.conform import conform, conform_all, size_in, straightened
 from opweave.codegen.convolution import convolve
@@ -261,6 +261,9 @@ class _Function:
 
     def product(self, step: host.Product) -> None:
         operands = (step.out, step.a, step.b)
+        if step.factors is not None:
+            self._line(self._call(narrow_products.multiply, *operands, step.term, *step.factors), step.origin.site)
+            return
         if step.epilogue is None:
             self._line(self._call(blas.multiply, *operands), step.origin.site)
             return
@@ -384,6 +387,11 @@ class _Segment:
 
     def product(self, step: host.Product) -> None:
         """A product, with the kernel that follows it."""
+        if step.factors is not None:
+            parts = [self.outer._text(step.a.tensor.dtype), *map(self._matrix, (step.out, step.a, step.b))]
+            parts += ["None" if step.term is None else self._matrix(step.term), *map(repr, step.factors)]
+            self._line(f"{self.outer._inject('narrow_product', narrow_products.run)}({', '.join(parts)})", step)
+            return
         dtype = self.outer._text(step.out.tensor.dtype)
         parts = [dtype, *map(self._matrix, (step.out, step.a, step.b))]
         if step.epilogue is not None:

@@ -157,7 +157,7 @@ def _fits(step: Step, before: Sequence[Step]) -> bool:
         return _is_native(step)
     if isinstance(step, Product):
         then = step.epilogue
-        return blas.is_native() and (then is None or _is_native(then.launch))
+        return step.factors is not None or (blas.is_native() and (then is None or _is_native(then.launch)))
     if isinstance(step, Convolve):
         return True
     if isinstance(step, Copy):
@@ -318,7 +318,7 @@ class _Maker:
                 places[step.result] = self._shown(step, places)
         products = [step for step in self.work if isinstance(step, Product)]
         calls = [step for step in self.work if isinstance(step, NativeCall)]
-        layouts = {x: self._layout(x) for step in products for x in (step.out, step.a, step.b)}
+        layouts = {x: self._layout(x) for step in products for x in (step.out, *step.operands)}
         layouts |= {x: self._layout(x) for step in calls for x in (*step.tensors, *step.results)}
         convolutions = [step for step in self.work if isinstance(step, Convolve)]
         layouts |= {x: self._layout(x) for step in convolutions for x in (step.out, *step.operands)}

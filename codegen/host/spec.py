@@ -94,7 +94,7 @@ class _Check:
         for local in _read(step):
             root = self._root(local)
             # What follows a product reads what that made, under any name.
-            made = product is not None and root is self._root(product.out) and local not in (product.a, product.b)
+            made = product is not None and root is self._root(product.out) and local not in product.operands
             if root in self.empty and not made:
                 self._fail(f"{local} is read before it is written")
         for local in step.writes:
@@ -124,7 +124,7 @@ class _Check:
             self._tensors((*step.rows, step.shared, step.outputs))
             self._kernel(step.kernel)
         elif isinstance(step, host.Product):
-            self._tensors((step.out, step.a, step.b))
+            self._tensors((step.out, step.operands))
             if step.epilogue is not None:
                 self._launch(step.epilogue.launch)
         elif isinstance(step, host.Convolve):
@@ -192,7 +192,7 @@ def _layouts(step: host.Conform) -> Iterable[Layout]:
 def _read(step: Step) -> Iterable[Local]:
     """Tensors whose memory a step reads."""
     if isinstance(step, host.Product):
-        return (step.a, step.b, *(() if step.epilogue is None else step.epilogue.launch.inputs))
+        return (*step.operands, *(() if step.epilogue is None else step.epilogue.launch.inputs))
     if isinstance(step, host.Launch):
         return [local for local in step.inputs if isinstance(local.type, TensorType)]
     if isinstance(step, host.NativeCall):

@@ -270,12 +270,22 @@ class Epilogue:
 
 @dataclass(frozen=True, eq=False)
 class Product(Step):
-    """A matrix product, or a batch of them, is written to memory (`codegen.blas`)."""
+    """A matrix product, or a batch of them, is written to memory (`codegen.blas`).
+
+    With `factors` of it and of the `term` that is added, by `codegen.narrow_products`.
+    """
 
     out: Local
     a: Local
     b: Local
     epilogue: Epilogue | None = None
+    term: Local | None = None
+    factors: tuple[float, float] | None = None
+
+    @property
+    def operands(self) -> tuple[Local, ...]:
+        """What is multiplied, and what is added."""
+        return (self.a, self.b) if self.term is None else (self.a, self.b, self.term)
 
     @property
     def writes(self) -> tuple[Local, ...]:

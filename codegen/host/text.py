@@ -122,6 +122,10 @@ def _group(step: host.Group) -> str:
 
 def _product(step: host.Product) -> str:
     text = f"product {step.out} = {step.a} @ {step.b}"
+    if step.factors is not None:
+        alpha, beta = ("" if factor == 1 else f"{factor} * " for factor in step.factors)
+        text = f"product {step.out} = {alpha}{step.a} @ {step.b}"
+        return text if step.term is None else f"{text} + {beta}{step.term}"
     if step.epilogue is None:
         return text
     programs = f"{step.epilogue.programs} program" + "s" * (step.epilogue.programs != 1)

@@ -135,7 +135,7 @@ class Function:
     """
 
     def __init__(self, head: str, name: str, parameters: Sequence[str], attributes: str = "") -> None:
-        given = ", ".join(f"{p.split()[0]} %{p.split()[1]}" for p in parameters)
+        given = ", ".join(" %".join(p.rsplit(maxsplit=1)) for p in parameters)
         self.head = f"define {head} @{name}({given}) {attributes} {{"
         self.rooms: list[str] = []
         self.lines: list[str] = []

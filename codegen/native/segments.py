@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, NoReturn, Protocol
 
-from opweave.codegen import blas, convolution, native
+from opweave.codegen import blas, convolution, narrow_products, native
 from opweave.codegen.native import foreign, layout, objects, pool
 from opweave.codegen.native.arguments import HALVES, Parameter, half_bits
 from opweave.codegen.native.launch import (
@@ -321,6 +321,8 @@ class Recorder:
         self.linked = linked
         #: The types of the convolutions that are made.
         self.convolved: set[DType] = set()
+        #: The types of what is multiplied as narrow numbers.
+        self.multiplied: set[DType] = set()
         self.inputs = [Word(self, i, is_float=kind is float) for i, kind in enumerate(kinds)]
         self.template: list[int | Symbol] = []
         self.computing: list[tuple[int, int, int, int]] = []
@@ -357,6 +359,8 @@ class Recorder:
             return self.product
         if value is convolution_at:
             return self.convolve
+        if value is narrow_products.run:
+            return self.multiply
         if value is move_bytes:
             return self.move
         if value is scratch:
@@ -544,13 +548,21 @@ class Recorder:
         """A convolution or an adjoint of one."""
         out, a, b, bias, groups, *steps = operands
         self.convolved.add(dtype)
-        symbol = Symbol(convolution.symbol(dtype))
-        function = self.constant(symbol if self.linked else convolution.address(dtype))
         for words in convolution.words_of(form, dtype, out, a, b, bias, groups, steps):
-            place = self.fresh(len(words))
-            for i, word in enumerate(words):
-                self.put(place + i, word, NativeParameter(INTEGER, _LOW, _HIGH))
-            self.running.append((CONVOLVE, 0, place, function))
+            self._told(convolution, dtype, words)
+
+    def multiply(self, dtype: DType, *operands: Any) -> None:
+        """A product of narrow numbers."""
+        self.multiplied.add(dtype)
+        self._told(narrow_products, dtype, narrow_products.words_of(*operands))
+
+    def _told(self, provider: Any, dtype: DType, words: Sequence[Any]) -> None:
+        """A function of the runtime that is told what to do in words."""
+        function = self.constant(Symbol(provider.symbol(dtype)) if self.linked else provider.address(dtype))
+        place = self.fresh(len(words))
+        for i, word in enumerate(words):
+            self.put(place + i, word, NativeParameter(INTEGER, _LOW, _HIGH))
+        self.running.append((CONVOLVE, 0, place, function))
 
     def move(self, to: Any, of: Any, nbytes: Any) -> None:
         """Bytes that are copied."""

@@ -1,7 +1,7 @@
 """Matrix products, by the BLAS behind the device's array module.
 
-Operands must share a dtype. Half types are multiplied in float32 and rounded once; a transposed or row-strided operand
-goes to BLAS as it is.
+Operands must share a dtype. Half types are multiplied in float32 and rounded once, on the CPU by native code of their
+own; a transposed or row-strided operand goes to BLAS as it is.
 """
 
 from __future__ import annotations
@@ -18,16 +18,21 @@ from opweave.registry.batching import bound, check_example, front, is_at, joined
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.hooks import Hook
 from opweave.registry.op import OpOverload, ops
-from opweave.registry.ops.kinds import composite, extern
-from opweave.registry.ops.reshape import viewed_strides
+from opweave.registry.ops.kinds import extern
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import as_element, broadcast_shapes, common_device
-from opweave.registry.spec import TensorSpec, contiguous, is_contiguous
+from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.symbolic import surely_equal
 from opweave.registry.tape import MOST_PRODUCTS, NotTaped, Tape
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
-_TYPES = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64, dtypes.int64, dtypes.int32, dtypes.uint8)
+TYPES = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64, dtypes.int64, dtypes.int32, dtypes.uint8)
+
+#: Writes a product of narrow numbers on the CPU: the result, the operands, what is added or None, and factors of both.
+#: `opweave` supplies it.
+narrow: Hook[[Tensor, Tensor, Tensor, Tensor | None, float, float], None] = Hook()
+_HALVES = (dtypes.float16, dtypes.bfloat16)
+_NARROW = (*_HALVES, dtypes.int8)
 
 
 # ---- rules ---------------------------------------------------------------------------------------------------------
@@ -38,7 +43,7 @@ def _check(op: str, ndims: Sequence[int], *operands: Tensor) -> None:
     for t, ndim in zip(operands, ndims, strict=True):
         if t.ndim != ndim:
             raise ShapeError(
-                f"{op}: expected {' and '.join(f'{n}-d' for n in ndims)} tensors", got=_described(operands),
+                f"{op}: expected {' and '.join(f'{n}-d' for n in ndims)} tensors", got=described(operands),
                 hint="matmul takes any number of dimensions",
             )  # fmt: skip
     _check_types(op, *operands)
@@ -48,14 +53,14 @@ def _check_types(op: str, *operands: Tensor) -> None:
     first = operands[0]._dtype
     if any(t._dtype is not first for t in operands):
         raise DTypeError(
-            f"{op}: operands must have the same dtype", got=_described(operands), hint="convert one with .to(dtype)"
+            f"{op}: operands must have the same dtype", got=described(operands), hint="convert one with .to(dtype)"
         )
     if first is dtypes.bool_:
-        raise DTypeError(f"{op}: not defined for bool", got=_described(operands))
+        raise DTypeError(f"{op}: not defined for bool", got=described(operands))
     common_device(op, operands)
 
 
-def _described(operands: Sequence[Tensor]) -> str:
+def described(operands: Sequence[Tensor]) -> str:
     return ", ".join(map(describe, operands))
 
 
@@ -63,7 +68,7 @@ def _check_inner(op: str, a: Tensor, b: Tensor) -> None:
     inner = b._sizes[-2] if b.ndim > 1 else b._sizes[0]
     if a._sizes[-1] != inner or (a.ndim == 3 and a._sizes[0] != b._sizes[0]):
         raise ShapeError(
-            f"{op}: cannot multiply {list(a._sizes)} by {list(b._sizes)}", got=_described((a, b)),
+            f"{op}: cannot multiply {list(a._sizes)} by {list(b._sizes)}", got=described((a, b)),
             hint="the inner sizes must be equal; .mT swaps the last two dimensions",
         )  # fmt: skip
 
@@ -86,7 +91,7 @@ def _scaled_spec(op: str, ndims: tuple[int, int]) -> Callable[..., TensorSpec]:
         if broadcast_shapes(op, self._sizes, result.sizes) != result.sizes:
             raise ShapeError(
                 f"{op}: {list(self._sizes)} does not broadcast to the product {list(result.sizes)}",
-                got=_described((self, a, b)),
+                got=described((self, a, b)),
             )
         for factor in (beta, alpha):
             as_element(op, factor, result.dtype.compute)
@@ -140,9 +145,12 @@ def _multiply(a: Tensor, b: Tensor, out: Tensor | None) -> Any:
         return xp.matmul(left, right)
 
 
-def _product(spec: Callable[[Tensor, Tensor], TensorSpec]) -> Callable[[Tensor, Tensor], Tensor]:
-    def kernel(a: Tensor, b: Tensor) -> Tensor:
-        out = allocate_like(spec(a, b))
+def _product(spec: Callable[..., TensorSpec]) -> Callable[..., Tensor]:
+    def kernel(a: Tensor, b: Tensor, *order: Sequence[int]) -> Tensor:
+        out = allocate_like(spec(a, b, *order))
+        if narrow.call is not None and out._dtype in _NARROW and a._device.is_host and 1 < a.ndim < 5:
+            narrow.call(out, a, b, None, 1, 1)
+            return out
         found = _multiply(a, b, out)
         if found is not None:
             with np.errstate(all="ignore"):
@@ -157,6 +165,9 @@ def _scaled(spec: Callable[..., TensorSpec]) -> Callable[..., Tensor]:
         out = allocate_like(spec(self, a, b, beta, alpha))
         xp = a._device.xp
         beta, alpha = (as_element("addmm", factor, out._dtype.compute) for factor in (beta, alpha))
+        if narrow.call is not None and out._dtype in _HALVES and a._device.is_host:
+            narrow.call(out, a, b, None if beta == 0 else self, alpha, beta)
+            return out
         found = _multiply(a, b, out)
         total = out._array if found is None else found
         with np.errstate(all="ignore"):
@@ -238,10 +249,10 @@ def _replay_scaled(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], re
 def _batched_spec(self: Tensor, mat2: Tensor, order: Sequence[int]) -> TensorSpec:
     _check_types("batched_mm", self, mat2)
     if self.ndim != mat2.ndim or self.ndim < 3 or self._sizes[:-2] != mat2._sizes[:-2]:
-        raise ShapeError("batched_mm: expected two batches of equal dimensions", got=_described((self, mat2)))
+        raise ShapeError("batched_mm: expected two batches of equal dimensions", got=described((self, mat2)))
     if self._sizes[-1] != mat2._sizes[-2]:
         raise ShapeError(
-            f"batched_mm: cannot multiply {list(self._sizes)} by {list(mat2._sizes)}", got=_described((self, mat2))
+            f"batched_mm: cannot multiply {list(self._sizes)} by {list(mat2._sizes)}", got=described((self, mat2))
         )
     if sorted(order) != list(range(self.ndim)) or order[-1] != self.ndim - 1:
         raise ShapeError(
@@ -253,15 +264,10 @@ def _batched_spec(self: Tensor, mat2: Tensor, order: Sequence[int]) -> TensorSpe
     return TensorSpec(sizes, tuple([strides[d] for d in range(self.ndim)]), self._dtype, self._device)
 
 
-@extern("opweave::batched_mm(Tensor self, Tensor mat2, int[] order) -> Tensor", spec=_batched_spec)
-def batched_mm(self: Tensor, mat2: Tensor, order: Sequence[int]) -> Tensor:
-    """Matrix products over any number of batch dimensions; the result's dimensions lie in memory in this order."""
-    out = allocate_like(_batched_spec(self, mat2, order))
-    found = _multiply(self, mat2, out)
-    if found is not None:
-        with np.errstate(all="ignore"):
-            out._array[...] = found
-    return out
+#: Matrix products over any number of batch dimensions; the result's dimensions lie in memory in this order.
+batched_mm = extern("opweave::batched_mm(Tensor self, Tensor mat2, int[] order) -> Tensor", spec=_batched_spec)(
+    _product(_batched_spec)
+)
 
 
 # ---- gradients -----------------------------------------------------------------------------------------------------
@@ -338,93 +344,6 @@ baddbmm.backward(
     batch1=lambda grad, batch2, alpha: _times(ops.aten.bmm.default(grad, _adjoint(batch2)), alpha),
     batch2=lambda grad, batch1, alpha: _times(ops.aten.bmm.default(_adjoint(batch1), grad), alpha),
 )
-
-
-# ---- any number of dimensions --------------------------------------------------------------------------------------
-
-
-@composite("aten::matmul(Tensor self, Tensor other) -> Tensor", autocast="lower_precision_fp", outs="out")
-def matmul(self: Tensor, other: Tensor) -> Tensor:
-    """Matrix product: 1-d operands are row and column vectors, leading dimensions are batches that broadcast."""
-    a, b = self.ndim, other.ndim
-    if not a or not b:
-        raise ShapeError("matmul: both operands need at least one dimension", got=_described((self, other)))
-    aten = ops.aten
-    if a <= 2 and b <= 2:
-        if a == 1 and b == 1:
-            return aten.dot.default(self, other)
-        if b == 1:
-            return aten.mv.default(self, other)
-        if a == 1:
-            return aten.squeeze.dim(aten.mm.default(aten.unsqueeze.default(self, 0), other), 0)
-        return aten.mm.default(self, other)
-    if b <= 2 and (b == 1 or is_foldable(self)):
-        return _folded(self, other)
-    left = aten.unsqueeze.default(self, 0) if a == 1 else self
-    return _batched(left, other, drop_row=a == 1)
-
-
-def is_foldable(self: Tensor) -> bool:
-    """Whether the leading dimensions can be joined to one without a copy."""
-    rows = math.prod(self._sizes[:-1])
-    return viewed_strides(self._sizes, self._strides, (rows, self._sizes[-1])) is not None
-
-
-def _folded(self: Tensor, other: Tensor) -> Tensor:
-    """A batch times one matrix or vector: the batch joins the rows, so that it is one product."""
-    aten = ops.aten
-    inner = other._sizes[0]
-    if self._sizes[-1] != inner:
-        raise ShapeError(
-            f"matmul: cannot multiply {list(self._sizes)} by {list(other._sizes)}", got=_described((self, other))
-        )
-    flat = aten.reshape.default(self, [math.prod(self._sizes[:-1]), inner])
-    product = aten.mm.default(flat, other) if other.ndim == 2 else aten.mv.default(flat, other)
-    return aten._unsafe_view.default(product, [*self._sizes[:-1], *other._sizes[1:]])
-
-
-def _batched(self: Tensor, other: Tensor, drop_row: bool = False) -> Tensor:
-    aten = ops.aten
-    rows, inner = self._sizes[-2:]
-    columns = other._sizes[-1]
-    batch = broadcast_shapes("matmul", self._sizes[:-2], other._sizes[:-2])
-    if inner != other._sizes[-2]:
-        raise ShapeError(
-            f"matmul: cannot multiply {list(self._sizes)} by {list(other._sizes)}", got=_described((self, other))
-        )
-    count = math.prod(batch)
-    left = aten.reshape.default(aten.expand.default(self, [*batch, rows, inner]), [count, rows, inner])
-    right = aten.reshape.default(aten.expand.default(other, [*batch, inner, columns]), [count, inner, columns])
-    product = aten.bmm.default(left, right)
-    return aten._unsafe_view.default(product, [*batch, *(() if drop_row else (rows,)), columns])
-
-
-@composite(
-    "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", autocast="lower_precision_fp", outs="out"
-)
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """`input @ weight.T + bias`."""
-    aten = ops.aten
-    if weight.ndim not in (1, 2):
-        raise ShapeError("linear: the weight must be a matrix (out, in) or a vector (in)", got=describe(weight))
-    transposed = aten.t.default(weight)
-    if bias is None:
-        return aten.matmul.default(input, transposed)
-    if weight.ndim == 2 and bias.ndim == 1:
-        if input.ndim == 2:
-            return aten.addmm.default(bias, input, transposed)
-        if input.ndim and is_contiguous(input._sizes, input._strides) and input._sizes[-1] == weight._sizes[1]:
-            flat = aten.view.default(input, [math.prod(input._sizes[:-1]), input._sizes[-1]])
-            product = aten.addmm.default(bias, flat, transposed)
-            return aten.view.default(product, [*input._sizes[:-1], weight._sizes[0]])
-    return aten.add.Tensor(aten.matmul.default(input, transposed), bias)
-
-
-@composite("aten::outer(Tensor self, Tensor vec2) -> Tensor", outs="out")
-def outer(self: Tensor, vec2: Tensor) -> Tensor:
-    if self.ndim != 1 or vec2.ndim != 1:
-        raise ShapeError("outer: expected two vectors", got=_described((self, vec2)))
-    return ops.aten.mul.Tensor(ops.aten.unsqueeze.default(self, 1), vec2)
 
 
 # ---- batches -------------------------------------------------------------------------------------------------------
@@ -606,30 +525,5 @@ def _(make: Make) -> Samples:
     yield (make(3), make(2, 4, 5), make(2, 5, 3)), {}
 
 
-@matmul.with_samples
-def _(make: Make) -> Samples:
-    for a in ((5,), (4, 5), (2, 4, 5), (3, 1, 4, 5)):
-        for b in ((5,), (5, 3), (2, 5, 3), (2, 1, 5, 3)):
-            if not (len(a) == 4 and len(b) == 4):
-                yield (make(*a), make(*b)), {}
-    yield (make(3, 1, 4, 5), make(2, 5, 3)), {}
-    yield (_flipped(make(2, 5, 4)), _flipped(make(3, 5))), {}
-    yield (make(0, 4, 5), make(5, 3)), {}
-
-
-@linear.with_samples
-def _(make: Make) -> Samples:
-    for sizes in ((5,), (4, 5), (2, 4, 5)):
-        yield (make(*sizes), make(3, 5)), {}
-        yield (make(*sizes), make(3, 5), make(3)), {}
-    yield (_flipped(make(2, 5, 4)), make(3, 5), make(3)), {}
-    yield (make(4, 5), make(5)), {}
-
-
-@outer.with_samples
-def _(make: Make) -> Samples:
-    yield (make(3), make(4)), {}
-
-
-for _decl in (mm, bmm, batched_mm, mv, dot, addmm, addmv, baddbmm, matmul, linear, outer):
-    _decl.sample_dtypes = _TYPES
+for _decl in (mm, bmm, batched_mm, mv, dot, addmm, addmv, baddbmm):
+    _decl.sample_dtypes = TYPES

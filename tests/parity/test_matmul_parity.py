@@ -11,14 +11,14 @@ from op_samples import ops_with_samples
 from oracle import check
 
 from opweave.registry.op import OpOverload
-from opweave.registry.ops import matmul
+from opweave.registry.ops import linear, matmul
 
 
 @pytest.mark.parametrize(
     "op",
     [
         op
-        for op in ops_with_samples(matmul)
+        for op in [*ops_with_samples(matmul), *ops_with_samples(linear)]
         if op.namespace == "aten" or not left_out("samples, ops that PyTorch does not have")
     ],
     ids=str,

@@ -12,7 +12,7 @@ from op_samples import check_meta, maker, ops_with_samples
 from opweave.registry import dtypes
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import OpOverload, ops
-from opweave.registry.ops import matmul
+from opweave.registry.ops import linear, matmul
 from opweave.registry.ops.matmul import _for_blas
 from opweave.registry.tensor import from_numpy
 
@@ -20,7 +20,7 @@ aten = ops.aten
 make, ints = maker(dtypes.float32), maker(dtypes.int64)
 
 
-@pytest.mark.parametrize("op", ops_with_samples(matmul), ids=str)
+@pytest.mark.parametrize("op", [*ops_with_samples(matmul), *ops_with_samples(linear)], ids=str)
 def test_layout_without_data(op: OpOverload) -> None:
     assert check_meta(op)
 

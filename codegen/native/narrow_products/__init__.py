@@ -1,0 +1,324 @@
+"""The native code of products of narrow numbers: bfloat16, float16 and 8-bit whole numbers.
+
+Operands are packed in *groups* of neighbours along what is summed over, as many as 32 bits hold, which one instruction
+multiplies and sums where the machine has one (AVX512-BF16, VNNI); elsewhere a group is one number, widened. A *panel*
+of the right operand is a few registers of columns, a row of groups after the other; it is packed once for all rows. The
+left operand is read where it is, if groups lie there in one piece, else packed likewise, in blocks of rows. For a row
+or two, nothing is packed if both operands lie in one piece along what is summed over.
+
+A program makes a block of rows of a panel in float32 or int32, in the order of what is summed over, and rounds once.
+What a program makes follows from the sizes alone, so results do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from opweave.codegen.native import llvm
+from opweave.codegen.native.correlation.words import Record
+from opweave.codegen.native.emitting import Function, Int
+from opweave.codegen.native.narrow_products.packing import Packing
+from opweave.codegen.native.narrow_products.vectors import (
+    DEPTH,
+    ENOUGH,
+    FEW,
+    FIELDS,
+    HIGH,
+    LOW,
+    RATE,
+    TALL,
+    WORDS,
+    Kind,
+)
+
+
+def source_for_host(stored: str) -> str:
+    """`source` for this machine."""
+    return source(Kind.of(stored, llvm.host()))
+
+
+def source(kind: Kind) -> str:
+    """The LLVM IR of `i32 opweave_multiply(ptr words)`: 0 done, 1 the handler of a signal raised, 3 no memory."""
+    return _Module(kind).text()
+
+
+class _Module(Packing):
+    def text(self) -> str:
+        """All functions."""
+        parts = [
+            _HEAD, self._instruction(), *self._loads(), self._rounded(),
+            *[self._micro(h, v) for v in self._vectors() for h in self._high(v)], self._dots(), self._pack_beside(),
+            self._pack_across(), self._pack_scattered(), self._pack(), self._row_sums(), self._term(),
+            self._finish(), self._prepare(), self._multiply(), self._entry(),
+            '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}',
+        ]  # fmt: skip
+        return "\n\n".join(part for part in parts if part)
+
+    # ---- results ---------------------------------------------------------------------------------------------------
+
+    def _term(self) -> str:
+        """A row of what is added, as it is computed with."""
+        if self.kind.stored == "i8":
+            return ""
+        f = Function("internal void", "term", ["ptr to", "ptr of", "i64 step", "i64 count"], "noinline")
+        step, count = f.param("step"), f.param("count")
+        vector = f"<{self.lanes} x {self.memory}>"
+        with f.when(step.equals(1)), f.loop(0, count, self.lanes) as i:
+            place = f.at("%of", i, self.memory)
+            value = f.op(f"call {vector} @first.{self.lanes}(ptr {place}, i64 {count - i})")
+            f.line(f"store {self.groups} {self._wide(f, value, self.lanes)}, ptr {f.at('%to', i, 'i32')}, align 64")
+        with f.when(step.equals(1).denied()), f.loop(0, count) as i:
+            value = f.op(f"load {self.memory}, ptr {f.at('%of', i * step, self.memory)}")
+            f.line(f"store i32 {self._wide(f, value, 1)}, ptr {f.at('%to', i, 'i32')}")
+        return f.end()
+
+    def _finish(self) -> str:
+        """A block of sums to where results belong."""
+        f = Function(
+            "internal void", "finish",
+            ["ptr c", "ptr sums", "ptr to", "ptr added", "ptr corrections", "i64 rows", "i64 columns"], "noinline",
+        )  # fmt: skip
+        c, rows, columns, result = Record(f, "%c", WORDS), f.param("rows"), f.param("columns"), self._result()
+        floats = self.kind.total == "float"
+        down, vector = c["c_row"], f"<{self.lanes} x {result}>"
+        row_of_term = f.room(f"[{self.width} x i32]")
+        alpha = beta = ""
+        if floats:
+            alpha, beta = (
+                self._splat(f, "float", f.op(f"bitcast i32 {f.op(f'trunc i64 {c[name]} to i32')} to float"))
+                for name in ("alpha", "beta")
+            )
+        added = f.is_null("%added").denied()
+        term_row, term_column = c["term_row"], c["term_column"]
+        value = f.room(self.sums)
+
+        def place(r: Int, v: Int, count: Int | None) -> None:
+            at = f.at("%sums", r * self.width + v, "i32")
+            f.line(f"store {self.sums} {f.op(f'load {self.sums}, ptr {at}, align 64')}, ptr {value}")
+            if floats:
+                scaled = f.op(f"fmul {self.sums} {f.op(f'load {self.sums}, ptr {value}')}, {alpha}")
+                f.line(f"store {self.sums} {scaled}, ptr {value}")
+                with f.when(added):
+                    term = f.op(f"load {self.sums}, ptr {f.at(row_of_term, v, 'i32')}, align 64")
+                    total = f.op(f"fmul {self.sums} {term}, {beta}")
+                    total = f.op(f"fadd {self.sums} {f.op(f'load {self.sums}, ptr {value}')}, {total}")
+                    f.line(f"store {self.sums} {total}, ptr {value}")
+            elif self.shifted:
+                less = self._splat(f, "i32", f.op(f"load i32, ptr {f.at('%corrections', r, 'i32')}"))
+                old = f.op(f"load {self.sums}, ptr {value}")
+                f.line(f"store {self.sums} {f.op(f'sub {self.sums} {old}, {less}')}, ptr {value}")
+            found = f.op(f"load {self.sums}, ptr {value}")
+            if self.kind.stored == "half":
+                found = f.op(f"fptrunc {self.sums} {found} to {vector}")
+            elif self.kind.stored == "bfloat":
+                found = f.op(f"call {vector} @rounded({self.sums} {found})")
+            to = f.at("%to", r * down + v, result)
+            align = 4 if result == "i32" else 2
+            if count is None:
+                f.line(f"store {vector} {found}, ptr {to}, align {align}")
+            else:
+                f.line(
+                    f"call void @llvm.masked.store.v{self.lanes}{self._result_suffix()}.p0({vector} {found},"
+                    f" ptr align {align} {to}, <{self.lanes} x i1> {self._below(f, count, self.lanes)})"
+                )
+
+        whole = columns & -self.lanes
+        with f.loop(0, rows) as r:
+            if floats:
+                with f.when(added):
+                    of = f.at("%added", r * term_row, self.memory)
+                    f.line(f"call void @term(ptr {row_of_term}, ptr {of}, i64 {term_column}, i64 {columns})")
+            with f.loop(0, whole, self.lanes) as v:
+                place(r, v, None)
+            with f.loop(whole, columns, self.lanes) as v:
+                place(r, v, columns - v)
+        return f.end()
+
+    # ---- programs --------------------------------------------------------------------------------------------------
+
+    def _task(self, name: str) -> tuple[Function, Record]:
+        f = Function("internal void", name, ["ptr c", "i64 start", "i64 end", "i32 gx", "i32 gy", "i32 gz"])
+        return f, Record(f, "%c", WORDS)
+
+    def _matrix(self, f: Function, c: Record, which: str, batch: Int, kind: str) -> str:
+        """The address of a matrix of a batch."""
+        far, near = batch // c["near"], batch % c["near"]
+        return f.at(c.pointer(which), far * c[f"{which}_far"] + near * c[f"{which}_near"], kind)
+
+    def _flip(self) -> int:
+        return HIGH if self.shifted else 0
+
+    def _prepare(self) -> str:
+        """Pack blocks of the left operand, or panels of the right one."""
+        f, c = self._task("prepare")
+        m, k, n, groups, height = (c[name] for name in ("m", "k", "n", "groups", "height"))
+        panels, row_blocks = c["panels"], c["row_blocks"]
+        here = c["direct"].equals(1).choose(0, row_blocks)
+        each = here + c["shared"] * panels
+        with f.loop(f.param("start"), f.param("end")) as i:
+            batch, part = i // each, i % each
+            with f.when(part < here):
+                row = part * height
+                left = f.at(c.pointer("left"), (batch * row_blocks + part) * height * groups, "i32")
+                of = f.at(self._matrix(f, c, "a", batch, self.memory), row * c["a_row"], self.memory)
+                f.line(
+                    f"call void @pack(ptr {left}, ptr {of}, i64 {c['a_row']}, i64 {c['a_column']},"
+                    f" i64 {(m - row).least(height)}, i64 {height}, i64 {k}, i64 0)"
+                )
+                if self.shifted:
+                    sums = f.at(c.pointer("sums"), (batch * row_blocks + part) * height, "i32")
+                    f.line(f"call void @row.sums(ptr {sums}, ptr {left}, i64 {height}, i64 {groups})")
+            with f.when(part >= here):
+                column = (part - here) * self.width
+                count = (n - column).least(self.width)
+                right = f.at(c.pointer("right"), (batch * panels * self.width + column) * groups, "i32")
+                of = f.at(self._matrix(f, c, "b", batch, self.memory), column * c["b_column"], self.memory)
+                f.line(
+                    f"call void @pack(ptr {right}, ptr {of}, i64 {c['b_column']}, i64 {c['b_row']}, i64 {count},"
+                    f" i64 {count.up(self.lanes) * self.lanes}, i64 {k}, i64 {self._flip()})"
+                )
+        return f.end()
+
+    def _multiply(self) -> str:
+        """Make blocks of rows of panels."""
+        f, c = self._task("multiply")
+        m, k, n, groups, height = (c[name] for name in ("m", "k", "n", "groups", "height"))
+        panels, row_blocks, direct, shared = (c[name] for name in ("panels", "row_blocks", "direct", "shared"))
+        size = self.kind.size
+        sums, scratch = f.room(f"[{TALL * self.width} x i32]"), f.room(f"[{DEPTH * self.width} x i32]")
+        panel, added = f.room("ptr"), f.room("ptr")
+        is_direct, is_shared = direct.equals(1), shared.equals(1)
+        a_row = is_direct.choose(c["a_row"] * self.item, 4)
+        a_step = is_direct.choose(4, height * 4)
+        with f.loop(f.param("start"), f.param("end")) as i:
+            batch, rest = i // (panels * row_blocks), i % (panels * row_blocks)
+            block, column = rest // panels, rest % panels * self.width
+            row = block * height
+            rows, columns = (m - row).least(height), (n - column).least(self.width)
+            vectors = columns.up(self.lanes)
+            width = vectors * self.lanes
+            in_place = f.at(self._matrix(f, c, "a", batch, self.memory), row * c["a_row"], self.memory)
+            blocks = batch * row_blocks + block
+            packed = f.at(c.pointer("left"), blocks * height * groups, "i32")
+            a = f.op(f"select i1 {is_direct}, ptr {in_place}, ptr {packed}")
+            b = f.at(self._matrix(f, c, "b", batch, self.memory), column * c["b_column"], self.memory)
+            right = f.at(c.pointer("right"), (batch * panels * self.width + column) * groups, "i32")
+            with f.when(groups.equals(0)), f.loop(0, rows * self.width, self.lanes) as j:
+                f.line(f"store {self.groups} zeroinitializer, ptr {f.at(sums, j, 'i32')}, align 64")
+            dotted = c["dotted"].equals(1)
+            with f.when(dotted):
+                plain = f.at(self._matrix(f, c, "a", batch, self.memory), row * c["a_row"], self.memory)
+                f.line(
+                    f"call void @dots(i64 {k}, ptr {plain}, i64 {c['a_row']}, ptr {b}, i64 {c['b_column']},"
+                    f" i64 {rows}, i64 {columns}, ptr {sums})"
+                )
+            with f.loop(0, dotted.choose(0, groups), DEPTH) as g:
+                count = (groups - g).least(DEPTH)
+                with f.when(is_shared):
+                    f.line(f"store ptr {f.at(right, g * width, 'i32')}, ptr {panel}")
+                with f.when(is_shared.denied()):
+                    of = f.at(b, g * size * c["b_row"], self.memory)
+                    f.line(
+                        f"call void @pack(ptr {scratch}, ptr {of}, i64 {c['b_column']}, i64 {c['b_row']},"
+                        f" i64 {columns}, i64 {width}, i64 {(k - g * size).least(DEPTH * size)}, i64 {self._flip()})"
+                    )
+                    f.line(f"store ptr {scratch}, ptr {panel}")
+                here, along = f.op(f"load ptr, ptr {panel}"), f.at(a, g * a_step, "i8")
+                more = (g > 0).choose(1, 0)
+                for v in self._vectors():
+                    with f.when(vectors.equals(v)):
+                        done = f.variable(0)
+                        for high in self._high(v):
+                            with f.loop(done.value, rows - (high - 1), high) as r:
+                                f.line(
+                                    f"call void @micro.{high}x{v}(i64 {count}, ptr {f.at(along, r * a_row, 'i8')},"
+                                    f" i64 {a_row}, i64 {a_step}, ptr {here},"
+                                    f" ptr {f.at(sums, r * self.width, 'i32')}, i64 {more})"
+                                )
+                                done.set(r + high)
+            to = f.at(self._matrix(f, c, "c", batch, self._result()), row * c["c_row"] + column, self._result())
+            f.line(f"store ptr null, ptr {added}")
+            with f.when(f.is_null(c.pointer("term")).denied()):
+                shift = row * c["term_row"] + column * c["term_column"]
+                there = f.at(self._matrix(f, c, "term", batch, self.memory), shift, self.memory)
+                f.line(f"store ptr {there}, ptr {added}")
+            corrections = f.at(c.pointer("sums"), blocks * height, "i32")
+            f.line(
+                f"call void @finish(ptr %c, ptr {sums}, ptr {to}, ptr {f.op(f'load ptr, ptr {added}')},"
+                f" ptr {corrections}, i64 {rows}, i64 {columns})"
+            )
+        return f.end()
+
+    def _entry(self) -> str:
+        f = Function("i32", self.name, ["ptr words"])
+        context = f.room(f"[{len(WORDS)} x i64]")
+        f.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {context}, ptr %words, i64 {8 * len(FIELDS)}, i1 false)")
+        c, size = Record(f, context, WORDS), self.kind.size
+        m, k, n = (c[name] for name in "mkn")
+        batches = c["far"] * c["near"]
+        f.leave((batches * m * n).equals(0), "i32 0")
+        groups, panels = k.up(size), n.up(self.width)
+        height = m.up(m.up(TALL) * self.lanes) * self.lanes
+        # A row of programs more is better than a core without any.
+        for _ in range(2):
+            few = (batches * panels * m.up(height) < ENOUGH).both(height > LOW)
+            half = height.up(2 * self.lanes) * self.lanes
+            height = few.choose(half, height)
+        row_blocks = m.up(height)
+        along, never = c["a_column"].equals(1), f.const(0).equals(1)
+        direct = along.both((k % size).equals(0)) if size == 2 else never
+        dotted = along.both(c["b_row"].equals(1)).both(m <= FEW) if size > 1 else never
+        shared = row_blocks > 1
+        for name, value in {
+            "groups": groups, "panels": panels, "height": height, "row_blocks": row_blocks,
+            "direct": direct.choose(1, 0),
+            "dotted": dotted.choose(1, 0), "shared": shared.choose(1, 0), "left": 0, "right": 0, "sums": 0,
+        }.items():  # fmt: skip
+            c[name] = value
+        left = direct.choose(0, batches * row_blocks * height * groups)
+        right = shared.choose(batches * panels * self.width * groups, 0)
+        sums = batches * row_blocks * height if self.shifted else f.const(0)
+        memory, cost, result = f.room("ptr"), f.room("double"), f.room("i32")
+        f.line(f"store ptr null, ptr {memory}")
+        f.line(f"store i32 0, ptr {result}")
+        apart = left + right + sums
+        with f.when(apart > 0):
+            raw = f.op(f"call ptr @malloc(i64 {apart * 4 + 256})")
+            f.leave(f.is_null(raw), "i32 3")
+            f.line(f"store ptr {raw}, ptr {memory}")
+            start = Int(f, f.op(f"ptrtoint ptr {raw} to i64"))
+            start = (start + 63) & -64
+            c["left"] = start
+            # Each begins at a line of the cache.
+            c["right"] = start + ((left * 4 + 63) & -64)
+            c["sums"] = start + ((left * 4 + 63) & -64) + ((right * 4 + 63) & -64)
+
+        def go(function: str, programs: Int, each: Int) -> None:
+            """Run programs, unless the handler of a signal has raised while others ran."""
+            with f.when(Int(f, f.op(f"icmp eq i32 {f.op(f'load i32, ptr {result}')}, 0"))):
+                work = f.op(f"sitofp i64 {each} to double")
+                f.line(f"store double {f.op(f'fdiv double {work}, {RATE[size]:e}')}, ptr {cost}")
+                found = f.op(
+                    f"call i32 @opweave_run(ptr @{function}, ptr {context}, i64 {programs}, i32 1, i32 1, i32 1,"
+                    f" ptr {cost})"
+                )
+                f.line(f"store i32 {found}, ptr {result}")
+
+        parts = direct.choose(0, row_blocks) + shared.choose(panels, 0)
+        with f.when(parts > 0):
+            go("prepare", batches * parts, groups * self.width * 16)
+        go("multiply", batches * row_blocks * panels, (m.least(height) + 16) * n.least(self.width) * k + 1000)
+        f.line(f"call void @free(ptr {f.op(f'load ptr, ptr {memory}')})")
+        text = f.end(f"i32 {f.op(f'load i32, ptr {result}')}")
+        # As a launch from Python runs it.
+        f = Function("i32", f"{self.name}_run", _RUN)
+        found = f.op(f"call i32 @{self.name}(ptr %packed)")
+        return f"{text}\n\n{f.end(f'i32 {found}')}"
+
+
+_RUN = ("ptr code", "ptr packed", "i64 n", "i32 gx", "i32 gy", "i32 gz", "ptr cost")
+_HEAD = """\
+declare ptr @malloc(i64)
+declare void @free(ptr)
+declare i64 @llvm.smin.i64(i64, i64)
+declare i64 @llvm.smax.i64(i64, i64)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare i32 @opweave_run(ptr, ptr, i64, i32, i32, i32, ptr)"""

@@ -1,0 +1,127 @@
+"""Operands as the kernels in registers read them."""
+
+from __future__ import annotations
+
+from opweave.codegen.native.emitting import Function, Int
+from opweave.codegen.native.narrow_products.vectors import HIGH, Vectors
+
+
+class Packing(Vectors):
+    """What packs groups: `lanes` numbers in `width` places, `k` of them to be summed over."""
+
+    _PACK = ("ptr to", "ptr of", "i64 lane", "i64 step", "i64 lanes", "i64 width", "i64 k", "i64 flip")
+
+    def _keep(self, f: Function, groups: str, place: str, lanes: int, flip: str) -> None:
+        """Store groups; 8-bit numbers of the right operand 128 higher, without a sign."""
+        kind = "i32" if lanes == 1 else self.groups
+        if self.shifted:
+            groups = f.op(f"xor {kind} {groups}, {flip}")
+        f.line(f"store {kind} {groups}, ptr {place}, align {4 if lanes == 1 else 64}")
+
+    def _pack_beside(self) -> str:
+        """Of neighbours in memory that belong to neighbouring lanes."""
+        f = Function("internal void", "pack.beside", self._PACK, "noinline")
+        step, lanes, width, k, size = f.param("step"), f.param("lanes"), f.param("width"), f.param("k"), self.kind.size
+        flip = self._splat(f, "i32", f.op("trunc i64 %flip to i32"))
+        vector = f"<{self.lanes} x {self.memory}>"
+        whole = lanes & -self.lanes
+
+        def group(g: Int, v: Int, count: Int | None, left: Int | None) -> None:
+            values: list[str] = []
+            for r in range(size):
+                place = f.at("%of", (g * size + r) * step + v, self.memory)
+                here = count if left is None else (left > r).choose(self.lanes if count is None else count, 0)
+                if here is None:
+                    values.append(f.op(f"load {vector}, ptr {place}, align {self.item}"))
+                else:
+                    values.append(f.op(f"call {vector} @first.{self.lanes}(ptr {place}, i64 {here})"))
+            at = f.at("%to", g * width + v, "i32")
+            self._keep(f, self._grouped(f, values, self.lanes), at, self.lanes, flip)
+
+        full = k // size
+        with f.loop(0, full) as g:
+            with f.loop(0, whole, self.lanes) as v:
+                group(g, v, None, None)
+            with f.loop(whole, width, self.lanes) as v:
+                group(g, v, lanes - v, None)
+        with f.when(full * size < k), f.loop(0, width, self.lanes) as v:
+            group(full, v, lanes - v, k - full * size)
+        return f.end()
+
+    def _pack_across(self) -> str:
+        """Of neighbours in memory that are summed over: squares of groups are turned."""
+        f = Function("internal void", "pack.across", self._PACK, "noinline")
+        lane, lanes, width, k, n, size = *map(f.param, ("lane", "lanes", "width", "k")), self.lanes, self.kind.size
+        flip = self._splat(f, "i32", f.op("trunc i64 %flip to i32"))
+        count, vector = n * size, f"<{n * size} x {self.memory}>"
+        groups = k.up(size)
+
+        def turned(g: Int, v: Int, inside: bool) -> None:
+            rows: list[str] = []
+            for j in range(n):
+                place = f.at("%of", (v + j) * lane + g * size, self.memory)
+                if inside:
+                    value = f.op(f"load {vector}, ptr {place}, align {self.item}")
+                else:
+                    here = (v + j < lanes).choose(k - g * size, 0)
+                    value = f.op(f"call {vector} @first.{count}(ptr {place}, i64 {here})")
+                wide = self._wide(f, value, n) if size == 1 else f.op(f"bitcast {vector} {value} to {self.groups}")
+                rows.append(wide)
+            for i, row in enumerate(self._transposed(f, rows)):
+                at = f.at("%to", (g + i) * width + v, "i32")
+                if inside:
+                    self._keep(f, row, at, n, flip)
+                else:
+                    with f.when(g + i < groups):
+                        self._keep(f, row, at, n, flip)
+
+        with f.loop(0, width, n) as v:
+            inside = (v + n <= lanes).choose(k // count * n, 0)
+            with f.loop(0, inside, n) as g:
+                turned(g, v, True)
+            with f.loop(inside, groups, n) as g:
+                turned(g, v, False)
+        return f.end()
+
+    def _pack_scattered(self) -> str:
+        """Of numbers that lie anywhere."""
+        f = Function("internal void", "pack.scattered", self._PACK, "noinline")
+        lane, step, lanes, width, k = map(f.param, ("lane", "step", "lanes", "width", "k"))
+        flip, size, value = f.op("trunc i64 %flip to i32"), self.kind.size, f.room(self.memory)
+        zero = "0.0" if self.memory == "half" else "0"
+        with f.loop(0, k.up(size)) as g, f.loop(0, width) as j:
+            values: list[str] = []
+            for r in range(size):
+                f.line(f"store {self.memory} {zero}, ptr {value}")
+                with f.when((j < lanes).both(g * size + r < k)):
+                    place = f.at("%of", j * lane + (g * size + r) * step, self.memory)
+                    f.line(f"store {self.memory} {f.op(f'load {self.memory}, ptr {place}')}, ptr {value}")
+                values.append(f.op(f"load {self.memory}, ptr {value}"))
+            self._keep(f, self._grouped(f, values, 1), f.at("%to", g * width + j, "i32"), 1, flip)
+        return f.end()
+
+    def _pack(self) -> str:
+        f = Function("internal void", "pack", self._PACK, "noinline")
+        beside = f.param("lane").equals(1)
+        across = f.param("step").equals(1).both(beside.denied())
+        given = ", ".join(f"{p.split()[0]} %{p.split()[1]}" for p in self._PACK)
+        for how, here in (("beside", beside), ("across", across), ("scattered", beside.either(across).denied())):
+            with f.when(here):
+                f.line(f"call void @pack.{how}({given})")
+        return f.end()
+
+    def _row_sums(self) -> str:
+        """128 times the sum of each row of the left operand: what the right one is higher."""
+        if not self.shifted:
+            return ""
+        f = Function("internal void", "row.sums", ["ptr to", "ptr of", "i64 width", "i64 groups"], "noinline")
+        total = f.room(self.sums)
+        with f.loop(0, f.param("width"), self.lanes) as v:
+            f.line(f"store {self.sums} zeroinitializer, ptr {total}")
+            with f.loop(0, f.param("groups")) as g:
+                at = f.at("%of", g * f.param("width") + v, "i32")
+                b = f.op(f"load {self.groups}, ptr {at}, align 64")
+                new = self._dot(f, f"splat (i32 {HIGH})", b, f.op(f"load {self.sums}, ptr {total}"))
+                f.line(f"store {self.sums} {new}, ptr {total}")
+            f.line(f"store {self.sums} {f.op(f'load {self.sums}, ptr {total}')}, ptr {f.at('%to', v, 'i32')}, align 64")
+        return f.end()
