@@ -429,7 +429,8 @@ class _Backward(_Printer):
                 self.line(f"query_grad += part * {batch} * {heads} * {self.rows} * {self.width}")
         else:
             self.line(f"begin, end = 0, {self.columns}")
-        self.line(f"query_grad += pair * {self.rows} * {self.width}") if "query_grad" in a.results else None
+        if "query_grad" in a.results:
+            self.line(f"query_grad += pair * {self.rows} * {self.width}")
         with self.under(f"for first in range(begin, end, {bn}):"):
             self.keys(e)
         if a.parts > 1 and "query_grad" in a.results:
@@ -437,8 +438,17 @@ class _Backward(_Printer):
         return self.lines
 
     def nothing(self) -> None:
-        """What a part without keys, or one that later queries alone see, adds to the first queries."""
-        raise NotImplementedError
+        """Store zeros for the queries that no key of a part is seen by."""
+        bm = self.bm
+        self.line(f"low = begin // {bm} * {bm}" if self.a.is_causal else "low = 0")
+        self.line(f"low = tl.where(begin < end, tl.minimum(low, {self.rows}), {self.rows})")
+        with self.under(f"for start in range(0, low, {bm}):"):
+            self.line(f"i = start + tl.arange(0, {bm})")
+            for k, part in enumerate(self.qk):
+                masks = ["(i[:, None] < low)", *self.inside(part, f"d{k}[None, :]", self.width)]
+                place = f"query_grad + i[:, None] * {self.width} + d{k}[None, :]"
+                zeros = f"tl.zeros(({bm}, {part.size}), tl.{self.type})"
+                self.line(f"tl.store({place}, {zeros}{_masked(masks)})")
 
     def keys(self, e: str) -> None:
         """A block of keys."""
