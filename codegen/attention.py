@@ -471,7 +471,10 @@ class _Backward(_Printer):
                 continue
             for k, part in enumerate(parts):
                 masks = [*bound, *self.inside(part, f"{index}{k}[None, :]", width)]
-                place = f"{name}_grad + (pair * {self.columns} + j[:, None]) * {width} + {index}{k}[None, :]"
+                # Of a product with the transposed key, this is the gradient as it lies then.
+                place = f"{name}_grad + (pair * {width} + {index}{k}[None, :]) * {self.columns} + j[:, None]"
+                if name == "value":
+                    place = f"{name}_grad + (pair * {self.columns} + j[:, None]) * {width} + {index}{k}[None, :]"
                 self.line(f"tl.store({place}, {name}_sum{k}{_masked(masks)})")
 
     def queries(self, e: str, bound: Sequence[str]) -> None:

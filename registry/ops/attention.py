@@ -109,7 +109,8 @@ def _backward_spec(
     grad: Tensor, delta: Tensor, rows: Tensor, query: Tensor, key: Tensor, value: Tensor, *rest: Any
 ) -> Any:
     batch, heads = query._sizes[:2]
-    sizes = [rest[-1], *query._sizes], *([batch, heads, *t._sizes[2:]] for t in (key, value))
+    (n, width), depth = key._sizes[2:], value._sizes[3]
+    sizes = [rest[-1], *query._sizes], [batch, heads, width, n], [batch, heads, n, depth]
     return tuple(contiguous(own, query._dtype.compute, query._device) for own in sizes)
 
 
@@ -122,7 +123,7 @@ def attention_backward(
     grad: Tensor, delta: Tensor, rows: Tensor, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None,
     mask: Tensor | None, scale: float, is_causal: bool, inverted: bool, fill: float, hidden_is_zero: bool, parts: int,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """Gradients of query, key and value, from what each row's gradient and result multiply to (`delta`).
+    """Gradients of query, transposed key and value, from what each row's gradient and result multiply to (`delta`).
 
     That of the query is to be summed over parts of the keys; those of keys and values are for each head of the query.
     """
@@ -139,7 +140,7 @@ def attention_backward(
         first = made[0]._array
         first[1:] = 0
         first[0] = ds @ k
-        made[1]._array[...] = xp.swapaxes(ds, -1, -2) @ q
+        made[1]._array[...] = xp.swapaxes(q, -1, -2) @ ds
         made[2]._array[...] = xp.swapaxes(weights, -1, -2) @ given
     return made
 
