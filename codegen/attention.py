@@ -488,15 +488,25 @@ class _Backward(_Printer):
             masks = [*across, *self.inside(part, f"d{k}[:, None]", self.width)]
             self.line(f"q = {self.load('query', 'i[None, :]', f'd{k}[:, None]', masks)} * {self.factor!r}")
             self.line(f"s = {self.dot(f'k{k}', 'q', 's' if k else '')}")
+        # Masks lie with a row for each query: their tiles are turned.
+        inside = [*down, *([f"(j[None, :] < {self.columns})"] if self.ragged_n else [])]
+        self.turned_terms(inside)
         limits = [*bound, *(["(j[:, None] <= i[None, :])"] if a.is_causal else [])]
-        self.scored("i[None, :]", "j[:, None]", [*across, *bound], limits)
+        if limits:
+            self.line(f's = tl.where({" & ".join(limits)}, s, float("-inf"))')
         self.line(f"""sums = tl.load(rows + i{f'{only}float("inf")' if only else ''})""")
         self.line("p = tl.exp2(s - sums[None, :])")
+        weights = "p"
+        if "mask" in self.values and a.fill != -math.inf:
+            # Hidden scores are a number, which has no gradient.
+            weights = "w"
+            hidden = self.turned("mask", "tl.where(seen, 0.0, 1.0)")
+            self.line(f"w = p + tl.exp2({self.constant(a.fill * LOG2E)} - sums)[None, :] * {hidden}")
         for k, part in enumerate(self.ov):
             if "value_grad" in a.results:
                 masks = [*down, *self.inside(part, f"{e}{k}[None, :]", self.depth)]
                 self.line(f"g = {self.load('grad', 'i[:, None]', f'{e}{k}[None, :]', masks)}")
-                self.line(f"value_sum{k} = {self.dot('p', 'g', f'value_sum{k}')}")
+                self.line(f"value_sum{k} = {self.dot(weights, 'g', f'value_sum{k}')}")
             if {"key_grad", "query_grad"} & a.results.keys():
                 masks = [*across, *self.inside(part, f"{e}{k}[:, None]", self.depth)]
                 self.line(f"g = {self.load('grad', 'i[None, :]', f'{e}{k}[:, None]', masks)}")
@@ -505,8 +515,6 @@ class _Backward(_Printer):
             return
         self.line(f"less = tl.load(delta + i{f'{only}0.0' if only else ''})")
         self.line(f"t = p * (t - less[None, :]) * {a.scale!r}")
-        if "mask" in self.values:
-            self.line("t = tl.where(seen, t, 0.0)")
         for k, part in enumerate(self.qk):
             masks = [*down, *self.inside(part, f"d{k}[None, :]", self.width)]
             if "key_grad" in a.results:
@@ -518,6 +526,22 @@ class _Backward(_Printer):
                 masked = " & ".join([*masks, "(first > begin)"])
                 self.line(f"before = tl.load(place, mask={masked}, other=0.0)")
                 self.line(f"tl.store(place, {self.dot('tl.trans(t)', f'k{k}', 'before')}{_masked(masks)})")
+
+
+    def turned_terms(self, masks: Sequence[str]) -> None:
+        """What is done to the scores `s` of a tile with a row for each key."""
+        row, column = "i[:, None]", "j[None, :]"
+        if "bias" in self.values:
+            bias = self.load("bias", row, column, [m for m in masks if self._depends("bias", m, row)])
+            self.line(f"s += {self.turned('bias', f'({bias} * {LOG2E!r})')}")
+        if "mask" in self.values:
+            self.line(f"seen = {self.seen(row, column, [m for m in masks if self._depends('mask', m, row)])}")
+            cap = self.turned("mask", 'tl.where(seen, float("inf"), float("-inf"))')
+            # The lesser one, of which one that is no number is none.
+            self.line(f"s = tl.minimum(s, {cap})")
+
+    def turned(self, operand: str, tile: str) -> str:
+        return f"tl.trans({tile}.to(tl.{self.type}))"
 
 
 def _masked(masks: Sequence[str]) -> str:

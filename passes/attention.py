@@ -32,8 +32,8 @@ aten = ops.aten
 _VIEWS = (aten.view.default, aten._unsafe_view.default, aten.reshape.default)
 _COMPUTED = ("float32", "float64")
 _HALF = ("float16", "bfloat16")
-#: Of products and scores, for each head: where fewer, they stay apart.
-_FEWEST_QUERIES = 16
+#: The fewest queries and keys; with a backward, the fewest scores of a head, causal or not, and those of wide heads.
+_FEWEST, _CAUSAL, _ALL, _ALL_WIDE, _NARROW = 32, 1 << 14, 1 << 16, 1 << 20, 64
 #: Heads, and parts of their keys, that the backward works on at a time.
 _PROGRAMS = 16
 
@@ -320,8 +320,8 @@ class _Match:
             return False
         if any(not statically_known_true(size > 0) for size in (batch, m, n)):
             return False
-        return pays(*(hint(size) for size in sizes((batch, m, n))), width, depth, causal=self.is_causal,
-                    backward=self.back is not None)  # fmt: skip
+        rows, columns = (hint(size) for size in sizes((m, n)))
+        return pays(rows, columns, max(width, depth), causal=self.is_causal, backward=self.back is not None)
 
     # ---- replacement -----------------------------------------------------------------------------------------------
 
@@ -398,9 +398,14 @@ class _Match:
         self.inner.add(target)
 
 
-def pays(batch: int, m: int, n: int, width: int, depth: int, *, causal: bool, backward: bool) -> bool:
+def pays(m: int, n: int, width: int, *, causal: bool, backward: bool) -> bool:
     """Whether the kernel is no slower, by what was measured (`benchmarks/attention.py`)."""
-    return m >= _FEWEST_QUERIES and n >= _FEWEST_QUERIES
+    if m < _FEWEST or n < _FEWEST:
+        return False
+    if not backward:
+        return True
+    # The backward makes one product more than there are apart, unless half of them are left out.
+    return m * n >= (_CAUSAL if causal else _ALL if width <= _NARROW else _ALL_WIDE)
 
 
 # ---- what nodes are ------------------------------------------------------------------------------------------------
