@@ -19,6 +19,7 @@ from typing import Any
 from opweave.codegen.host.text import text as host_text
 from opweave.codegen.wrapper import generate, host_program
 from opweave.passes import (
+    attention,
     canonicalize,
     cse,
     dce,
@@ -82,6 +83,7 @@ def lift_launches(graph: Graph) -> Graph:
 PASSES: tuple[tuple[str, Pass], ...] = (
     ("sizes", sizes.run),  # numbers that follow from sizes of inputs become operands
     ("functionalize", functionalize.run),  # no mutation but the write-back of inputs
+    ("attention", attention.run),  # products with a softmax between them become one op
     ("decompose", decompose.run),  # composite ops become pointwise ops, reductions and views
     ("canonicalize", canonicalize.run),  # ops that change nothing go
     ("fold", fold.run),  # what depends on no input becomes a literal
@@ -163,7 +165,7 @@ def lower(
 
 
 #: What a joint graph of forward and backward goes through before it is cut in two.
-JOINT_PASSES = ("functionalize", "decompose", "canonicalize", "fold", "cse", "dce")
+JOINT_PASSES = ("functionalize", "attention", "decompose", "canonicalize", "fold", "cse", "dce")
 
 
 def split(

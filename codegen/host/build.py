@@ -12,10 +12,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from opweave.codegen import blas, convolution, narrow_products
+from opweave.codegen import attention, blas, convolution, narrow_products
 from opweave.codegen.backends import backend_of
 from opweave.codegen.host.operands import (
     Address,
+    Attends,
     Layout,
     Local,
     Loops,
@@ -221,7 +222,7 @@ class _Builder:
         if isinstance(target, Graph):
             self._region(node, target)
         elif target is operator.getitem:
-            if not is_result(node):
+            if not is_result(node) and not attention.is_result(node):
                 key = self._operands(node.args[1])
                 self._add(Item(self.origin, self._local(node), self._operands(node.args[0]), key))
         elif _is_plain_view(node) and self._is_placed(node):
@@ -230,7 +231,7 @@ class _Builder:
             value, (a, b) = node.meta["val"], node.args[:2]  # a third says how the result lies
             self._allocate(self._local(node), sizes_from(value._sizes), sizes_from(value._strides))
             self._add(Product(self.origin, self._local(node), self._operands(a), self._operands(b)))
-        elif self.device.type == "cpu" and declared(node) is not None and (self._convolve(node) or self._narrow(node)):
+        elif self.device.type == "cpu" and declared(node) is not None and self._is_native(node):
             pass
         else:
             self._call(node)
@@ -247,6 +248,10 @@ class _Builder:
         self._add(Convolve(self.origin, local, found.form, a, b, bias, found.groups, steps))
         return True
 
+    def _is_native(self, node: Node) -> bool:
+        """Have native code, or a kernel of its own, make a call, where there is one."""
+        return self._convolve(node) or self._narrow(node) or self._attend(node)
+
     def _narrow(self, node: Node) -> bool:
         """Have native code multiply narrow numbers, if that is what a call does."""
         found = narrow_products.product_of(node)
@@ -256,6 +261,24 @@ class _Builder:
         self._allocate(local, sizes_from(value._sizes), sizes_from(value._strides))
         a, b, term = (self._operands(x) for x in (found.a, found.b, found.term))
         self._add(Product(self.origin, local, a, b, term=term, factors=(found.alpha, found.beta)))
+        return True
+
+    def _attend(self, node: Node) -> bool:
+        """Launch a kernel that makes attention, if it is that."""
+        found = attention.attention_of(node)
+        if found is None:
+            return False
+        items, results = self._items(node), []
+        for name, place in found.results.items():
+            value = node.meta["val"][place]
+            local = items.get(place) or Local(self.names.fresh(f"{node.name}_{name}"), type_of(value))
+            self._allocate(local, sizes_from(value._sizes), sizes_from(value._strides))
+            results.append(local)
+        inputs = tuple(map(self._local, found.operands.values()))
+        arguments = [Address(local) for local in (*inputs, *results)]
+        arguments += self._numbers(attention.numbers_of(found))
+        grid = self._numbers(attention.programs(found))
+        self._add(Launch(self.origin, Attends(found), grid, inputs, tuple(results), tuple(arguments)))
         return True
 
     def _call(self, node: Node) -> None:

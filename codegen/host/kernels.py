@@ -7,7 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from opweave.codegen.host.operands import Address, GroupLoops, Local, Loops, Number, Spliced, number_in
+from opweave.codegen.attention import print_attention
+from opweave.codegen.host.operands import Address, Attends, GroupLoops, Local, Loops, Number, Spliced, number_in
 from opweave.codegen.host.steps import (
     Call,
     Choice,
@@ -68,6 +69,8 @@ class _Maker:
             loops = step.kernel
             write = partial(print_kernel, loops.nest, loops.schedule, aligned=loops.aligned)
             return replace(step, kernel=self.shared(write))
+        if isinstance(step.kernel, Attends):
+            return replace(step, kernel=self.shared(partial(print_attention, step.kernel.attention)))
         return self.spliced(step, step.kernel) if isinstance(step.kernel, Spliced) else step
 
     def group(self, step: Group) -> Group:

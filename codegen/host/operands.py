@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from opweave.codegen.attention import Attention
 from opweave.codegen.loops.nest import LoopNest
 from opweave.codegen.loops.schedule import Schedule
 from opweave.codegen.loops.values import Buffer
@@ -203,6 +204,16 @@ class Loops:
 
     def __str__(self) -> str:
         return " ".join(self.nest.names)
+
+
+@dataclass(frozen=True, eq=False)
+class Attends:
+    """A kernel of attention that is not printed yet."""
+
+    attention: Attention
+
+    def __str__(self) -> str:
+        return "attention_backward" if self.attention.backward else "attention"
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from typing import Any
 
 from opweave.codegen.host.operands import (
     Address,
+    Attends,
     Expression,
     GroupLoops,
     Layout,
@@ -183,7 +184,7 @@ class Launch(Step):
 
     Attributes
     ----------
-    kernel : Loops, Spliced or KernelSource
+    kernel : Loops, Spliced, Attends or KernelSource
         What; a `KernelSource` once it is made.
     grid : tuple of Number
         Programs in each dimension.
@@ -193,7 +194,7 @@ class Launch(Step):
         What the kernel is given. Of a spliced one it is not known before it is made.
     """
 
-    kernel: Loops | Spliced | KernelSource
+    kernel: Loops | Spliced | Attends | KernelSource
     grid: tuple[Number, ...]
     inputs: tuple[Local, ...]
     outputs: tuple[Local, ...]
