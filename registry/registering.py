@@ -422,12 +422,20 @@ def _range(t: Tensor) -> tuple[int, int]:
 def _refuse_aliases(op: OpOverload, outputs: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Raise if an output shares memory with an input: every stage relies on the schema, which says it does not."""
     given = None
+    before: list[tuple[Tensor, int, int]] = []
     for output in tensors_in(outputs):
         if output._storage.owner is None:
             continue
         low, high = _range(output)
         if low == high:
             continue
+        for other, start, stop in before:
+            if low < stop and start < high and output._device is other._device:
+                raise RegistrationError(
+                    f"{op.name}: two outputs share memory", got=f"{describe(other)} and {describe(output)}",
+                    hint="return a copy of one (.clone(), np.array(a)): the compiler trusts that outputs are fresh",
+                )  # fmt: skip
+        before.append((output, low, high))
         if given is None:
             inputs = tensors_in([*args, *kwargs.values()])
             given = [(t, _range(t)) for t in inputs if t._storage.owner is not None]

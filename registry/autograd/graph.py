@@ -6,6 +6,7 @@ of the op that made it. An edge is a pair (node, number of the node's output).
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import sys
 import weakref
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from opweave.registry.batched import sum_levels
+from opweave.registry.device import cpu
 from opweave.registry.errors import AutogradError, ShapeError
 from opweave.registry.interrupts import surely
 from opweave.registry.keys import GRAD, state
@@ -558,6 +560,9 @@ class saved_tensors_hooks:
         hooks_used.add(True)
 
     def __enter__(self) -> None:
+        refused = state.__dict__.get("saved_hooks_refused")
+        if refused:
+            raise AutogradError(refused[-1], hint="disable_saved_tensors_hooks refuses them until its block ends")
         hooks = state.__dict__.setdefault("saved_hooks", [])
         hooks += [self.hooks]
 
@@ -567,3 +572,39 @@ class saved_tensors_hooks:
             _entered = True
         finally:
             del state.__dict__["saved_hooks"][-1]
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Keep what is saved for backward in main memory inside the block; those of the CPU stay where they are.
+
+    Parameters
+    ----------
+    pin_memory : bool
+        Whether that memory is pinned, for faster copies to and from a GPU.
+    device_type : str
+        The device that tensors come from.
+    """
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda"):
+        aten = ops.aten
+
+        def pack(t: Tensor) -> tuple[Any, Tensor]:
+            moved = aten._to_copy.default(t, device=cpu) if t._device is not cpu else t
+            return t._device, moved.pin_memory() if pin_memory and t._device is not cpu else moved
+
+        def unpack(packed: tuple[Any, Tensor]) -> Tensor:
+            device, t = packed
+            return t if device is cpu else aten._to_copy.default(t, device=device)
+
+        super().__init__(pack, unpack)
+
+
+@contextlib.contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Refuse `saved_tensors_hooks` with this message inside the block."""
+    refused = state.__dict__.setdefault("saved_hooks_refused", [])
+    refused.append(error_message)
+    try:
+        yield
+    finally:
+        refused.pop()
