@@ -208,7 +208,11 @@ PRESENT: dict[str, dict[str, Any]] = {
         "is_current_stream_capturing": _no,
     },
     "torch.cuda.amp": {
-        name: functools.partial(getattr(amp, name), device_type="cuda") for name in ("autocast", "custom_fwd", "custom_bwd")
+        "GradScaler": functools.partial(amp.GradScaler, "cuda"),
+        **{
+            name: functools.partial(getattr(amp, name), device_type="cuda")
+            for name in ("autocast", "custom_fwd", "custom_bwd")
+        },
     },
     "torch.cuda.nvtx": {"range_push": _none, "range_pop": _none},
     **{f"torch.{name}": dict(_UNAVAILABLE) for name in ("xpu", "mps", "hpu", "npu", "musa", "mtia")},
