@@ -18,7 +18,7 @@ from opweave import amp
 from opweave.compat import promotion, trees
 from opweave.compiling import compile
 from opweave.fake.mode import FakeTensorMode
-from opweave.fake.symbolic import check_is_size
+from opweave.fake.symbolic import SymBool, check as demand_size, check_is_size
 from opweave.fake.tensor import FakeTensor
 from opweave.nn.modules.states import IncompatibleKeys
 from opweave.registry import dtypes
@@ -126,7 +126,9 @@ def get_enum(reduction: str) -> int:
 
 def _checked(error: type[Exception]) -> Callable[..., None]:
     def check(condition: Any, message: Any = None) -> None:
-        if not condition:
+        if isinstance(condition, SymBool):
+            demand_size(condition, message)
+        elif not condition:
             raise error(message() if callable(message) else message or "a condition of the caller's does not hold")
 
     return check
