@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
+from opweave.grad_scaler import GradScaler
 from opweave.registry.autocast import cast, dtype_of, enter, is_on, leave, set_dtype, switch, thread
 from opweave.registry.autograd.function_node import FunctionCtx
 from opweave.registry.device import is_cuda_available
@@ -16,7 +17,7 @@ from opweave.registry.interrupts import surely
 from opweave.registry.keys import AUTOCAST_KEYS, set_mode
 
 __all__ = [
-    "autocast", "clear_autocast_cache", "custom_bwd", "custom_fwd", "get_autocast_dtype", "is_autocast_available",
+    "GradScaler", "autocast", "clear_autocast_cache", "custom_bwd", "custom_fwd", "get_autocast_dtype", "is_autocast_available",
     "is_autocast_cache_enabled", "is_autocast_enabled", "set_autocast_cache_enabled", "set_autocast_dtype",
     "set_autocast_enabled",
 ]  # fmt: skip

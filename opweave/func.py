@@ -315,8 +315,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     Returns
     -------
     tuple
-        `(output, vjp_fn)`, or `(output, vjp_fn, aux)`. `vjp_fn` gives a tuple with an entry for each primal, or the
-        entry itself where there is one primal.
+        `(output, vjp_fn)`, or `(output, vjp_fn, aux)`. `vjp_fn` gives a tuple with an entry for each primal.
     """
     if not primals:
         raise ArgumentError("vjp: called without primals")
@@ -332,8 +331,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
         given = cotangents[0] if len(cotangents) == 1 else cotangents
         vectors = _vectors("vjp", given, leaves, spec, "outputs")
         create = is_grad_enabled() and (outside or any(v._keys & GRAD for v in vectors))
-        found = optree.tree_unflatten(in_spec, _run(leaves, vectors, fresh, create))
-        return found[0] if len(primals) == 1 else found
+        return optree.tree_unflatten(in_spec, _run(leaves, vectors, fresh, create))
 
     result, aux = scope.leave(output), scope.leave(aux)
     scope.close()

@@ -269,6 +269,20 @@ def _misfit(op: str, value: Any, dtype: DType) -> DTypeError:
     return DTypeError(f"{op}: the value does not fit {dtype.name}", got=repr(value))
 
 
+def as_element_or_infinity(op: str, value: Any, dtype: DType) -> Any:
+    """`as_element`, but a number that is too large for a half type becomes infinite.
+
+    Raises
+    ------
+    DTypeError
+        If the type cannot hold it.
+    """
+    if dtype in (dtypes.float16, dtypes.bfloat16) and isinstance(value, (int, float)):
+        if GREATEST[dtype.name] < abs(value) < math.inf:
+            return math.copysign(math.inf, value)
+    return as_element(op, value, dtype)
+
+
 def as_element(op: str, value: Any, dtype: DType) -> Any:
     """A number as an element of the type.
 

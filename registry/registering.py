@@ -20,10 +20,11 @@ from opweave.registry.kernels import Kernel
 from opweave.registry.keys import AUTOCAST_KEYS, DEVICE_KEYS, DispatchKey, DispatchMode
 from opweave.registry.memory import Foreign, Lease
 from opweave.registry.op import OpOverload, lock
+from opweave.registry.overlap import overlap
 from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.results import unlink
 from opweave.registry.schema import FunctionSchema
-from opweave.registry.spec import span
+from opweave.registry.spec import contiguous_strides, span
 from opweave.registry.storage import Storage
 from opweave.registry.tensor import Tensor, describe
 from opweave.registry.types import DEVICE, TENSOR
@@ -419,15 +420,30 @@ def _range(t: Tensor) -> tuple[int, int]:
     return start, start + span(t._sizes, t._strides) * t._dtype.itemsize
 
 
+def _share(one: Tensor, other: Tensor) -> bool:
+    """Whether tensors in one range of memory share elements; interleaved ones do not."""
+    if one._storage is other._storage:
+        return overlap(one, other)
+    return all(t._strides == contiguous_strides(t._sizes) for t in (one, other))
+
+
 def _refuse_aliases(op: OpOverload, outputs: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Raise if an output shares memory with an input: every stage relies on the schema, which says it does not."""
+    """Raise if an output shares memory with an input or another output: every stage relies on the schema, which says it does not."""
     given = None
+    before: list[tuple[Tensor, int, int]] = []
     for output in tensors_in(outputs):
         if output._storage.owner is None:
             continue
         low, high = _range(output)
         if low == high:
             continue
+        for other, start, stop in before:
+            if low < stop and start < high and output._device is other._device and _share(output, other):
+                raise RegistrationError(
+                    f"{op.name}: two outputs share memory", got=f"{describe(other)} and {describe(output)}",
+                    hint="return a copy of one (.clone(), np.array(a)): the compiler trusts that outputs are fresh",
+                )  # fmt: skip
+        before.append((output, low, high))
         if given is None:
             inputs = tensors_in([*args, *kwargs.values()])
             given = [(t, _range(t)) for t in inputs if t._storage.owner is not None]

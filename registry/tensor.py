@@ -388,7 +388,8 @@ class Tensor(Strided):
         return f"Parameter containing:\n{text}" if self._role == "parameter" else text
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if not self._sizes and spec else repr(self)
+        is_number = not self._sizes and type(self) is Tensor and self._device is not meta and self._role != "parameter"
+        return format(self.item(), spec) if is_number else object.__format__(self, spec)
 
     def __reduce__(self) -> tuple[object, ...]:
         about = str(self._device), self.requires_grad, self._role

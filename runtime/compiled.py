@@ -16,7 +16,14 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from opweave.registry import forking
-from opweave.registry.errors import ArgumentError, DataDependentError, DTypeError, OpweaveError, UnsupportedError
+from opweave.registry.errors import (
+    ArgumentError,
+    DataDependentError,
+    DTypeError,
+    OpweaveError,
+    TraceError,
+    UnsupportedError,
+)
 from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.keys import BATCHED_BIT, PYTHON_BIT
 from opweave.registry.loading import load_heavy
@@ -38,7 +45,7 @@ if TYPE_CHECKING:
 
 _recompiles_log = channel("recompiles")
 #: Why a function is no single graph.
-_BREAKS = (DataDependentError, UnsupportedError)
+_BREAKS = (DataDependentError, TraceError, UnsupportedError)
 
 
 class RecompileLimitWarning(RuntimeWarning):

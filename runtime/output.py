@@ -1,5 +1,7 @@
 """Output that a traced function makes: compiled code would do without it, so it is refused rather than lost.
 
+So is the question whether the type of a traced value is `Tensor`, which it would answer with no.
+
 A profile function of the tracing thread sees each call of `print` and each log record that is about to be written, and
 only those: a `print` that stands in the code but is not reached, or a log message below its level, is no obstacle.
 """
@@ -30,6 +32,13 @@ def refused(guards: GuardSet) -> Iterator[None]:
     UnsupportedError
         At the user's line; again at the end, should the traced code have caught it.
     """
+    for function in guards.scope.functions:
+        asked = scan(function.__code__).asked_type
+        if asked is not None:
+            raise UnsupportedError(
+                "compile: the type of a traced tensor is not Tensor", got="type(...) compared with a class of tensors",
+                at=asked, hint="isinstance(x, opweave.Tensor) asks the same, and compiles",
+            )  # fmt: skip
     # A profiler that is running cannot be put back from Python, so it goes first.
     if not _mentions_output(guards) or sys.getprofile() is not None:
         yield

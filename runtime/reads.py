@@ -28,6 +28,8 @@ _LOADS_CELL = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DER
 _LOADS_GLOBAL = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
 _PUSHES = frozenset({"LOAD_CONST", "LOAD_FAST", *_LOADS_GLOBAL, *_LOADS_CELL})
 _CALLS = frozenset({"PRECALL", "CALL"})
+_COMPARES = frozenset({"IS_OP", "COMPARE_OP", "CONTAINS_OP"})
+_TENSORS = frozenset({"Tensor", "Parameter"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,8 @@ class CodeReads:
         Whether the code may go on where a name is not there.
     loose : frozenset of str
         Attribute names read from something other than a variable from outside or `self`.
+    asked_type : Site or None
+        Where the code compares `type(...)` with a class of tensors.
     """
 
     names: tuple[Name, ...]
@@ -102,6 +106,7 @@ class CodeReads:
     takes_ids: bool
     catches: bool
     loose: frozenset[str]
+    asked_type: Site | None
 
 
 @functools.lru_cache(maxsize=4096)
@@ -130,6 +135,7 @@ def scan(code: CodeType) -> CodeReads:
         found.takes_ids,
         found.catches,
         frozenset(found.loose),
+        found.asked_type,
     )
 
 
@@ -149,6 +155,7 @@ class _Found:
         self.takes_ids = False
         self.catches = False
         self.loose: set[str] = set()
+        self.asked_type: Site | None = None
 
     def add(self, code: CodeType, inner: frozenset[str]) -> None:
         """`inner`: cells made by an enclosing code object of the same function, so not from outside."""
@@ -174,7 +181,9 @@ class _Found:
                     self.loose.add(name)
             elif op in ("STORE_ATTR", "DELETE_ATTR"):
                 self.written.add(name)
-            elif op == "IS_OP":
+            if op in _COMPARES and _asks_type(instructions[max(at - 12, 0) : at]):
+                self.asked_type = self.asked_type or site
+            if op == "IS_OP":
                 previous = instructions[at - 1]
                 self.compares_identity |= previous.opname != "LOAD_CONST" or previous.argval not in (
                     None,
@@ -225,6 +234,12 @@ class _Found:
             self.makes_types |= name == "type"
             self.formats |= name in _FORMATS
             self.uses_super |= name == "super"
+
+
+def _asks_type(before: list[dis.Instruction]) -> bool:
+    """Whether what is compared is `type(...)`, and a class of tensors."""
+    names = {i.argval for i in before if i.opname in _LOADS_GLOBAL | _LOADS_CELL | _LOADS_ATTRIBUTE}
+    return "type" in names and not _TENSORS.isdisjoint(names)
 
 
 def _named_attribute(instructions: list[dis.Instruction], at: int) -> str | None:

@@ -142,7 +142,7 @@ def _recording(run: Callable[..., tuple[Any, ...]], backward: Backward) -> Calla
             attach(t, node, number)
         if shared:
             node.shared = frozenset(number for number, position in enumerate(backward.attached) if position in shared)
-        node.keep(saved, outputs)
+        node.keep(saved, outputs, inputs)
         return tuple(outputs)
 
     return recording
@@ -191,7 +191,7 @@ class CompiledBackward(Node):
         Of the compiled graph.
     """
 
-    __slots__ = ("backward", "saved", "freed", "shared", "specs")
+    __slots__ = ("backward", "saved", "freed", "shared", "specs", "varies")
 
     def __init__(self, backward: Backward, inputs: Sequence[Tensor]) -> None:
         sources = [inputs[i] if i >= 0 else None for i in backward.positions]
@@ -208,14 +208,18 @@ class CompiledBackward(Node):
         self.freed = False
         #: The outputs that share memory with another tensor, whose history a write to them would not change.
         self.shared: frozenset[int] = frozenset()
+        #: Whether the gradients depend on the inputs: the backward reads more than inputs that require no grad.
+        self.varies = False
 
     def position_of(self, at: int) -> int:
         """Which of the sources the input of this number is; behind the last one where it is none."""
         positions = self.backward.positions
         return positions.index(at) if at in positions else len(positions)
 
-    def keep(self, tensors: Sequence[Any], outputs: Sequence[Tensor]) -> None:
+    def keep(self, tensors: Sequence[Any], outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
         """Save what the backward reads."""
+        fixed = {id(t) for t in inputs if isinstance(t, Tensor) and not t._keys & GRAD}
+        self.varies = any(isinstance(t, Tensor) and id(t) not in fixed for t in tensors)
         if self.backward.is_open:
             made = [outputs[position] for position in self.backward.attached]
             self.specs = [TensorSpec(t._sizes, contiguous_strides(t._sizes), t._dtype, t._device) for t in made]
@@ -257,8 +261,10 @@ class CompiledBackward(Node):
             ]
         if state.exclude & GRAD:
             return found
-        sources = [t for t in (*saved, *grads) if isinstance(t, Tensor) and t._keys & GRAD]
-        return [None if grad is None else _once(grad, sources) for grad in found]
+        sources = [t for t in grads if isinstance(t, Tensor) and t._keys & GRAD]
+        if not sources and not self.varies:
+            return found
+        return [None if grad is None else _once(grad, sources, self if self.varies else None) for grad in found]
 
     def release(self) -> None:
         self.freed = bool(self.saved)
@@ -278,8 +284,8 @@ def _dense(grad: Tensor | None, spec: TensorSpec) -> Tensor:
     return made if made._strides == strides else made.contiguous()
 
 
-def _once(grad: Tensor, sources: Sequence[Tensor]) -> Tensor:
-    """A gradient that depends on these tensors in a way that was not recorded."""
+def _once(grad: Tensor, sources: Sequence[Tensor], of: Node | None) -> Tensor:
+    """A gradient that depends on these tensors, and on the inputs of a node, in a way that was not recorded."""
     made = grad._alias()
     node = ErrorNode(
         sources,
@@ -287,6 +293,9 @@ def _once(grad: Tensor, sources: Sequence[Tensor]) -> Tensor:
         "call the uncompiled function for second derivatives",
         "CompiledBackwardBackward",
     )
+    if of is not None:
+        node.edges += of.edges
+        node.input_specs += of.input_specs
     node.output_specs = [grad.spec]
     attach(made, node, 0)
     return made

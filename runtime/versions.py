@@ -11,7 +11,7 @@ from typing import Any
 from opweave.codegen import blas, convolution, narrow_products
 from opweave.codegen.native import preparing
 from opweave.passes.partition import TANGENT, WAY_BACK, Partition
-from opweave.registry.errors import CompileError
+from opweave.registry.errors import UnsupportedError
 from opweave.registry.op import ops, registry
 from opweave.runtime.aliases import join
 from opweave.runtime.capture import Captured, capture
@@ -44,10 +44,8 @@ def make(request: Request, wanted: Wanted) -> Entry:
 
     Raises
     ------
-    CompileError
-        If what the function reads changes by itself.
     UnsupportedError
-        If the function cannot be traced.
+        If the function cannot be traced, or what it reads changes by itself.
     """
     name = request.name
     context, changes = Context.now(), registry.builtin_version
@@ -92,7 +90,8 @@ def make(request: Request, wanted: Wanted) -> Entry:
         whole.tensor = None
     reason = entry.mismatch(request.parameters, request.args, request.kwargs)
     if reason is not None:
-        raise CompileError(
+        # A name that is loaded when it is first asked for is there at the next call, which is traced again.
+        raise UnsupportedError(
             f"compile: {name} depends on something that changes by itself: {reason}",
             hint="a property or __getattr__ that gives another value each time cannot be compiled in",
         )

@@ -332,6 +332,13 @@ class ProxyMode(DispatchMode):
         site, stack = (self._site, None) if self._site is not None else self._stacks.read(2)
         if self.numbers is not None:
             self.numbers.site = site
+        if self.compiling and stack is not None and getattr(func, "decl", self) is None and stack.is_caught:
+            # Noted too, since that very code may catch it.
+            self.refused = self.refused or UnsupportedError(
+                f"{func} stands in a `try`: what it raises when the graph runs would not be caught", at=site,
+                hint="call it outside of the `try`, or test before what it would refuse",
+            )  # fmt: skip
+            raise self.refused
         args = self._lift(args)
         if kwargs:
             kwargs = {key: self._lift((value,))[0] for key, value in kwargs.items()}

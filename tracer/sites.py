@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from types import CodeType, FrameType
 
 from opweave.registry.errors import Site, is_own_file
+from opweave.tracer.handlers import catches
 
 UNKNOWN = Site("<unknown>", 0, "<unknown>")
 
@@ -50,6 +51,11 @@ class Stack(Sequence[Site]):
 
     def __len__(self) -> int:
         return len(self._frames)
+
+    @property
+    def is_caught(self) -> bool:
+        """Whether one of these frames goes on, in an `except`, with what is raised in it."""
+        return any(catches(lines.code, offset) for lines, offset in self._frames)
 
     def __getitem__(self, index: int) -> Site:  # type: ignore[override]  # no slices
         lines, offset = self._frames[index]

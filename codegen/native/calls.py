@@ -20,7 +20,7 @@ from opweave.codegen.native import allocation, layout, objects
 from opweave.codegen.native.calling import code
 from opweave.codegen.native.written import Written
 from opweave.registry import forking, replay
-from opweave.registry.autograd.graph import saved_tensor_hooks
+from opweave.registry.autograd.saved_hooks import saved_tensor_hooks
 from opweave.registry.device import cpu
 from opweave.registry.interrupts import contextmanager, deferred, let_through
 from opweave.registry.keys import state

@@ -18,7 +18,7 @@ from opweave import amp
 from opweave.compat import promotion, trees
 from opweave.compiling import compile
 from opweave.fake.mode import FakeTensorMode
-from opweave.fake.symbolic import check_is_size
+from opweave.fake.symbolic import SymBool, check as demand_size, check_is_size
 from opweave.fake.tensor import FakeTensor
 from opweave.nn.modules.states import IncompatibleKeys
 from opweave.registry import dtypes
@@ -33,6 +33,7 @@ from opweave.registry.op import OpOverload, OpOverloadPacket, ops
 from opweave.registry.random_state import get_rng_state, set_rng_state
 from opweave.registry.tags import Tag
 from opweave.registry.tensor import Tensor
+from opweave.runtime.dynamic import mark_dynamic, mark_static
 from opweave.tracer.graph import Graph
 from opweave.tracer.node import Node
 from opweave.tracer.proxy import ProxyMode
@@ -125,7 +126,9 @@ def get_enum(reduction: str) -> int:
 
 def _checked(error: type[Exception]) -> Callable[..., None]:
     def check(condition: Any, message: Any = None) -> None:
-        if not condition:
+        if isinstance(condition, SymBool):
+            demand_size(condition, message)
+        elif not condition:
             raise error(message() if callable(message) else message or "a condition of the caller's does not hold")
 
     return check
@@ -136,14 +139,6 @@ class _Settings:
 
     def __init__(self, **values: Any) -> None:
         self.__dict__.update(values)
-
-
-def _custom_fwd(fn: Any = None, *, device_type: str = "cpu", cast_inputs: Any = None) -> Any:
-    return _same(fn)
-
-
-def _custom_bwd(fn: Any = None, *, device_type: str = "cpu") -> Any:
-    return _same(fn)
 
 
 def _compile(
@@ -189,7 +184,6 @@ _UNAVAILABLE: dict[str, Any] = {
     "memory_allocated": _zero, "max_memory_allocated": _zero, "reset_peak_memory_stats": _none,
     "memory_reserved": _zero, "device": _DeviceContext, "set_device": _none,
 }  # fmt: skip
-_CUSTOM = {"custom_fwd": _custom_fwd, "custom_bwd": _custom_bwd}
 _COMPILER = {
     "is_compiling": is_compiling, "is_dynamo_compiling": is_compiling, "disable": _same, "allow_in_graph": _same,
     "assume_constant_result": _same, "cudagraph_mark_step_begin": _none, "is_exporting": _no, "reset": _none,
@@ -215,7 +209,13 @@ PRESENT: dict[str, dict[str, Any]] = {
         "FloatTensor": _sorts()["FloatTensor"], "LongTensor": _sorts()["LongTensor"], "max_memory_reserved": _zero,
         "is_current_stream_capturing": _no,
     },
-    "torch.cuda.amp": {"autocast": functools.partial(amp.autocast, "cuda"), **_CUSTOM},
+    "torch.cuda.amp": {
+        "GradScaler": functools.partial(amp.GradScaler, "cuda"),
+        **{
+            name: functools.partial(getattr(amp, name), device_type="cuda")
+            for name in ("autocast", "custom_fwd", "custom_bwd")
+        },
+    },
     "torch.cuda.nvtx": {"range_push": _none, "range_pop": _none},
     **{f"torch.{name}": dict(_UNAVAILABLE) for name in ("xpu", "mps", "hpu", "npu", "musa", "mtia")},
     "torch.cpu": {
@@ -223,7 +223,6 @@ PRESENT: dict[str, dict[str, Any]] = {
         "_is_amx_tile_supported": _no, "_is_vnni_supported": _no,
     },
     "torch.accelerator": {**_UNAVAILABLE, "current_accelerator": _none},
-    "torch.amp": dict(_CUSTOM),
     "torch.backends": {},
     "torch.backends.cuda": dict(  # noqa: C408  # names that are ops' elsewhere
         matmul=_Settings(allow_tf32=False, allow_fp16_reduced_precision_reduction=True), is_built=_no,
@@ -264,7 +263,8 @@ PRESENT: dict[str, dict[str, Any]] = {
     "torch.compiler": dict(_COMPILER),
     "torch._dynamo": {
         **_COMPILER, "mark_static_address": _none, "nonstrict_trace": _same, "optimize": _same,
-        "graph_break": _none,
+        "graph_break": _none, "mark_dynamic": mark_dynamic, "maybe_mark_dynamic": _none,
+        "mark_static": mark_static,
     },
     "torch._dynamo.config": {
         "cache_size_limit": 8, "recompile_limit": 8, "accumulated_cache_size_limit": 256, "suppress_errors": False,

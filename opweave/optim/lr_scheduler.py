@@ -23,8 +23,8 @@ from opweave.optim.scheduling import (
 )
 
 __all__ = [
-    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR",
-    "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",
+    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR",
+    "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",
     "ReduceLROnPlateau", "SequentialLR", "StepLR",
 ]  # fmt: skip
 
@@ -380,14 +380,8 @@ class OneCycleLR(LRScheduler):
                 )
                 for group, least, most in zip(groups, *bounds, strict=True):
                     group["base_momentum"], group["max_momentum"] = least, most
-                    self._set_momentum(group, most)
+                    _set_momentum(group, most)
         super().__init__(optimizer, last_epoch)
-
-    def _set_momentum(self, group: dict[str, Any], value: float) -> None:
-        if self.use_beta1:
-            group["betas"] = (value, *group["betas"][1:])
-        else:
-            group["momentum"] = value
 
     def get_lr(self) -> list[float]:
         """Of this step; sets the momentum too."""
@@ -406,8 +400,97 @@ class OneCycleLR(LRScheduler):
         for group in self.optimizer.param_groups:
             found.append(between(group[first_lr], group[last_lr], part))
             if self.cycle_momentum:
-                self._set_momentum(group, between(group[first_momentum], group[last_momentum], part))
+                _set_momentum(group, between(group[first_momentum], group[last_momentum], part))
         return found
+
+
+def _set_momentum(group: dict[str, Any], value: float) -> None:
+    if "betas" in group:
+        group["betas"] = (value, *group["betas"][1:])
+    else:
+        group["momentum"] = value
+
+
+class CyclicLR(LRScheduler):
+    """Rates that go between two bounds and back, again and again (Smith 2017).
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose rates are set.
+    base_lr, max_lr : float or list of float
+        The bounds, of all groups or of each.
+    step_size_up, step_size_down : int
+        How many steps a rate rises and falls; as long where the second is None.
+    mode : str
+        `"triangular"`; `"triangular2"`, where the height of each cycle is half of the last one's; `"exp_range"`, where it
+        falls by `gamma` in each step.
+    gamma : float
+        For `"exp_range"`.
+    scale_fn : callable, optional
+        What the height is multiplied with, in place of a mode's: of the cycle (from 1) or of the step.
+    scale_mode : str
+        Of which: `"cycle"` or `"iterations"`.
+    cycle_momentum : bool
+        Whether the momentum falls while rates rise, and the other way round.
+    base_momentum, max_momentum : float or list of float
+        Its bounds.
+    last_epoch : int
+        As of `LRScheduler`.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        base_lr: float | Sequence[float],
+        max_lr: float | Sequence[float],
+        step_size_up: int = 2000,
+        step_size_down: int | None = None,
+        mode: str = "triangular",
+        gamma: float = 1.0,
+        scale_fn: Callable[[float], float] | None = None,
+        scale_mode: str = "cycle",
+        cycle_momentum: bool = True,
+        base_momentum: float | Sequence[float] = 0.8,
+        max_momentum: float | Sequence[float] = 0.9,
+        last_epoch: int = -1,
+    ) -> None:
+        scales: dict[str, tuple[Callable[[float], float], str]] = {
+            "triangular": (lambda cycle: 1.0, "cycle"),
+            "triangular2": (lambda cycle: 1 / 2.0 ** (cycle - 1), "cycle"),
+            "exp_range": (lambda step: gamma**step, "iterations"),
+        }
+        if scale_fn is None and mode not in scales:
+            raise ValueError("mode is invalid and scale_fn is None")
+        groups = optimizer.param_groups
+        lowest = each_group("base_lr", groups, base_lr)
+        if last_epoch == -1:
+            for group, rate in zip(groups, lowest, strict=True):
+                set_rate(group, "lr", rate)
+        self.max_lrs = each_group("max_lr", groups, max_lr)
+        self.total_size = float(step_size_up) + float(step_size_up if step_size_down is None else step_size_down)
+        self.step_ratio = float(step_size_up) / self.total_size
+        self._scale, self.scale_mode = scales[mode] if scale_fn is None else (scale_fn, scale_mode)
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
+                raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+            self.base_momentums = each_group("base_momentum", groups, base_momentum)
+            self.max_momentums = each_group("max_momentum", groups, max_momentum)
+        super().__init__(optimizer, last_epoch)
+        self.base_lrs = lowest
+
+    def get_lr(self) -> list[float]:
+        """Of this step; sets the momentum too."""
+        cycle = math.floor(1 + self.last_epoch / self.total_size)
+        part = 1.0 + self.last_epoch / self.total_size - cycle
+        risen = part / self.step_ratio if part <= self.step_ratio else (part - 1) / (self.step_ratio - 1)
+        height = risen * self._scale(cycle if self.scale_mode == "cycle" else self.last_epoch)
+        if self.cycle_momentum:
+            bounds = zip(self.base_momentums, self.max_momentums, strict=True)
+            for group, (least, most) in zip(self.optimizer.param_groups, bounds, strict=True):
+                _set_momentum(group, most - (most - least) * height)
+        return [low + (high - low) * height for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
 
 
 _LRScheduler = LRScheduler

@@ -7,6 +7,7 @@ the nodes back. A node's formula is written with ops, so that it traces, batches
 ==========  ====================================================================================
 formula     how an op's results are differentiated, as declared beside the op
 graph       nodes, edges, what is saved for backward, hooks; `requires_grad` and `grad_fn` of a tensor
+saved_hooks hooks on what is saved
 views       in-place writes through views: whose history changes
 record      the Autograd kernel of every op
 engine      `backward` and `grad`

@@ -251,7 +251,8 @@ def _hook_tensors(node: Node, buffer: list[Tensor | None]) -> None:
         t, grad = reference(), buffer[number] if number < len(buffer) else None
         if t is not None and grad is not None:
             meta = meta_of(t)
-            meta.grad = grad if meta.grad is None else ops.aten.add.Tensor(meta.grad, grad)
+            # A copy: the gradient goes on from here, and `grad` is the user's to write to.
+            meta.grad = ops.aten.clone.default(grad) if meta.grad is None else ops.aten.add.Tensor(meta.grad, grad)
 
 
 def _hook_node(node: Node, buffer: list[Tensor | None]) -> Grads:

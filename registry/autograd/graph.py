@@ -12,9 +12,13 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from opweave.registry.autograd.saved_hooks import (  # noqa: F401  # names of `torch.autograd.graph`
+    disable_saved_tensors_hooks,
+    save_on_cpu,
+    saved_tensors_hooks,
+)
 from opweave.registry.batched import sum_levels
 from opweave.registry.errors import AutogradError, ShapeError
-from opweave.registry.interrupts import surely
 from opweave.registry.keys import GRAD, state
 from opweave.registry.op import ops
 from opweave.registry.spec import TensorSpec
@@ -548,38 +552,3 @@ def nodes_from(roots: Sequence[Node]) -> Iterator[Node]:
         seen.add(id(node))
         yield node
         stack.extend(edge[0] for edge in node.edges if edge is not None)
-
-
-#: Holds something once any thread has made hooks, so that nobody need look for this thread's before.
-hooks_used: set[bool] = set()
-
-
-def saved_tensor_hooks() -> tuple[Callable[..., Any], Callable[..., Any]] | None:
-    """The innermost `saved_tensors_hooks` of this thread."""
-    stack = state.__dict__.get("saved_hooks")
-    return stack[-1] if stack else None
-
-
-class saved_tensors_hooks:
-    """Pack what is saved for backward inside the block, and unpack it when it is needed.
-
-    Parameters
-    ----------
-    pack_hook, unpack_hook : callable
-        `pack(tensor) -> anything`, and back.
-    """
-
-    def __init__(self, pack_hook: Callable[..., Any], unpack_hook: Callable[..., Any]):
-        self.hooks = (pack_hook, unpack_hook)
-        hooks_used.add(True)
-
-    def __enter__(self) -> None:
-        hooks = state.__dict__.setdefault("saved_hooks", [])
-        hooks += [self.hooks]
-
-    @surely
-    def __exit__(self, *_: object) -> None:
-        try:
-            _entered = True
-        finally:
-            del state.__dict__["saved_hooks"][-1]

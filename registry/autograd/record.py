@@ -176,6 +176,13 @@ class OpNode(Node):
     def name(self) -> str:
         return self.plan.label
 
+    def __getattr__(self, name: str) -> Any:
+        """What is saved for backward, as `_saved_self`, `_saved_result`."""
+        saved = self.__dict__.get("saved", {})
+        if not name.startswith("_saved_") or name[7:] not in saved:
+            raise AttributeError(f"{self.plan.label} object has no attribute {name!r}", name=name, obj=self)
+        return restore(saved[name[7:]], self)
+
     def save_inputs(self, values: dict[str, Any], written: tuple[str, ...]) -> None:
         """Keep what the formulas need of the arguments; a copy of what is about to be overwritten."""
         saved = self.saved

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opweave.registry.autograd.graph import Node, alias_of, attach, hooks_used, saved_tensor_hooks
+from opweave.registry.autograd.graph import Node, alias_of, attach
+from opweave.registry.autograd.saved_hooks import hooks_used, saved_tensor_hooks
 from opweave.registry.errors import AutogradError
 from opweave.registry.keys import GRAD, INFERENCE, VIEW_BIT, state
 from opweave.registry.tensor import Tensor, describe, make

@@ -21,7 +21,14 @@ from opweave.registry.ops.indexing import MASK_TYPES, added_at, sample_sources
 from opweave.registry.ops.kinds import composite, extern, pointwise
 from opweave.registry.ops.numbers import hand_on
 from opweave.registry.ops.samples import Make, Samples, bounded_pairs, pairs, triples
-from opweave.registry.promote import GREATEST, as_element, broadcast_shapes, computed, result_type
+from opweave.registry.promote import (
+    GREATEST,
+    as_element,
+    as_element_or_infinity,
+    broadcast_shapes,
+    computed,
+    result_type,
+)
 from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe
@@ -112,6 +119,9 @@ def _where_types(condition: Any, a: Any, b: Any) -> tuple[DType, DType]:
     if kind is not None and kind not in (dtypes.bool_, dtypes.uint8):
         raise DTypeError("where: the condition must be bool", got=describe(condition), hint="compare with != 0")
     common = result_type(a, b)
+    for value in (a, b):
+        if not isinstance(value, (Tensor, DType)):
+            as_element_or_infinity("where", value, common)
     return common.compute, common
 
 

@@ -7,26 +7,30 @@ NumPy) an integer is taken before the index tensors, so it never counts as one o
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from opweave.registry.device import Device, meta
-from opweave.registry.errors import ArgumentError, OutOfRangeError
+from opweave.registry.dtypes import DType
+from opweave.registry.errors import ArgumentError, DTypeError, OutOfRangeError
 from opweave.registry.interrupts import let_through
 from opweave.registry.keys import state
 from opweave.registry.op import ops
 from opweave.registry.ops.indexing import MASK_TYPES, has_data, index_tensor
 from opweave.registry.ops.slicing import slice_
+from opweave.registry.promote import as_element_or_infinity
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe
 
 # Types of a slice's parts.
 _PLAIN = frozenset({int, type(None)})
+_NUMBERS = (bool, int, float, complex)
 
 
 def _is_sequence_index(index: Any) -> bool:
-    return isinstance(index, (list, range, np.ndarray))
+    return isinstance(index, (list, tuple, range, np.ndarray))
 
 
 def _index_of(value: Any, device: Device) -> Tensor:
@@ -42,6 +46,16 @@ def _index_of(value: Any, device: Device) -> Tensor:
     return Tensor._from_array(device.memory.from_host(array, device.index), device)
 
 
+def _is_written_as_list(key: Any) -> bool:
+    """Whether a list is taken as a tuple of indices, as by early NumPy: one with anything but numbers in it."""
+    if not isinstance(key, list) or len(key) >= 32:
+        return False
+    return any(
+        item is None or item is Ellipsis or isinstance(item, (Tensor, slice, list, tuple, range, np.ndarray))
+        for item in key
+    )
+
+
 def _covered(item: Any) -> int:
     """How many dimensions an index takes up."""
     if item is None or item is Ellipsis or isinstance(item, bool):
@@ -53,6 +67,13 @@ def _covered(item: Any) -> int:
 
 def _resolve(self: Tensor, key: Any) -> tuple[Tensor, list[Tensor | None]]:
     """(the view that basic indexing gives, index tensors by its dimensions)."""
+    if _is_written_as_list(key):
+        warnings.warn(
+            "index: a list with lists or tensors in it counts as a tuple, x[tuple(indices)]; NumPy takes it as an array, "
+            "x[opweave.tensor(indices)]",
+            stacklevel=3,
+        )
+        key = tuple(key)
     items = list(key) if isinstance(key, tuple) else [key]
     items = [_index_of(item, self._device) if _is_sequence_index(item) else item for item in items]
     ellipses = [i for i, item in enumerate(items) if item is Ellipsis]
@@ -158,8 +179,8 @@ def getitem(self: Tensor, key: Any) -> Tensor:
 def setitem(self: Tensor, key: Any, value: Any) -> None:
     """`self[key] = value`: the value is broadcast and converted to the tensor's type."""
     view, indices = _resolve(self, key)
-    if not indices and isinstance(value, (bool, int, float, complex)):
-        ops.aten.fill_.Scalar(view, value)
+    if not indices and isinstance(value, _NUMBERS):
+        ops.aten.fill_.Scalar(view, as_element_or_infinity("index", value, self._dtype))
         return
     source = value if isinstance(value, Tensor) else _value_of(value, self)
     if not indices:
@@ -171,19 +192,36 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
 
 
 def _value_of(value: Any, like: Tensor) -> Tensor:
-    """A number, list or array as a tensor of the other's type."""
-    array = np.asarray(value)
+    """A number, list or array as a tensor of the other's type, which has to hold it."""
+    dtype = like._dtype
+    array = np.asarray(as_element_or_infinity("index", value, dtype) if isinstance(value, _NUMBERS) else value)
     if array.dtype.kind not in "biufcV":
         raise ArgumentError(
             "index: cannot assign this value", got=f"{value!r} ({type(value).__name__})",
             hint="assign a number, a tensor or an array",
         )  # fmt: skip
+    _check_held(array, dtype)
     with np.errstate(all="ignore"):
-        array = np.array(array.astype(like._dtype.numpy))
+        array = np.array(array.astype(dtype.numpy))
     device = like._device
     if device is meta or device.is_host:
         return Tensor._from_array(array)
     return Tensor._from_array(device.memory.from_host(array, device.index), device)
+
+
+def _check_held(array: np.ndarray, dtype: DType) -> None:
+    """Refuse numbers of a list or array that would wrap, and complex ones without a place for a second part."""
+    kind = array.dtype.kind
+    lost = kind == "c" and not dtype.is_complex
+    if not lost and dtype.kind in "iu" and kind in "iuf" and array.size:
+        limits = np.iinfo(dtype.numpy)
+        least = -int(limits.max) if dtype.kind == "u" and kind != "f" else int(limits.min)
+        lost = not least <= array.min() <= array.max() <= int(limits.max)  # NaN is in no range
+    if lost:
+        raise DTypeError(
+            f"index: a value does not fit {dtype.name}", got=f"an array of {array.dtype}: {array.ravel()[:6].tolist()}",
+            hint="convert the values first",
+        )  # fmt: skip
 
 
 def _trimmed(value: Tensor) -> Tensor:

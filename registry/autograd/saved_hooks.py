@@ -1,0 +1,87 @@
+"""Hooks on what nodes save for backward, of a thread: packing, main memory, and refusing them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from opweave.registry.device import cpu
+from opweave.registry.errors import AutogradError
+from opweave.registry.interrupts import surely
+from opweave.registry.keys import state
+from opweave.registry.op import ops
+from opweave.registry.tensor import Tensor
+
+#: Holds something once any thread has made hooks, so that nobody need look for this thread's before.
+hooks_used: set[bool] = set()
+
+
+def saved_tensor_hooks() -> tuple[Callable[..., Any], Callable[..., Any]] | None:
+    """The innermost `saved_tensors_hooks` of this thread."""
+    stack = state.__dict__.get("saved_hooks")
+    return stack[-1] if stack else None
+
+
+class saved_tensors_hooks:
+    """Pack what is saved for backward inside the block, and unpack it when it is needed.
+
+    Parameters
+    ----------
+    pack_hook, unpack_hook : callable
+        `pack(tensor) -> anything`, and back.
+    """
+
+    def __init__(self, pack_hook: Callable[..., Any], unpack_hook: Callable[..., Any]):
+        self.hooks = (pack_hook, unpack_hook)
+        hooks_used.add(True)
+
+    def __enter__(self) -> None:
+        refused = state.__dict__.get("saved_hooks_refused")
+        if refused:
+            raise AutogradError(refused[-1], hint="disable_saved_tensors_hooks refuses them until its block ends")
+        hooks = state.__dict__.setdefault("saved_hooks", [])
+        hooks += [self.hooks]
+
+    @surely
+    def __exit__(self, *_: object) -> None:
+        try:
+            _entered = True
+        finally:
+            del state.__dict__["saved_hooks"][-1]
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Keep what is saved for backward in main memory inside the block; those of the CPU stay where they are.
+
+    Parameters
+    ----------
+    pin_memory : bool
+        Whether that memory is pinned, for faster copies to and from a GPU.
+    device_type : str
+        The device that tensors come from.
+    """
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda"):
+        aten = ops.aten
+
+        def pack(t: Tensor) -> tuple[Any, Tensor]:
+            moved = aten._to_copy.default(t, device=cpu) if t._device is not cpu else t
+            return t._device, moved.pin_memory() if pin_memory and t._device is not cpu else moved
+
+        def unpack(packed: tuple[Any, Tensor]) -> Tensor:
+            device, t = packed
+            return t if device is cpu else aten._to_copy.default(t, device=device)
+
+        super().__init__(pack, unpack)
+
+
+@contextlib.contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Refuse `saved_tensors_hooks` with this message inside the block."""
+    refused = state.__dict__.setdefault("saved_hooks_refused", [])
+    refused.append(error_message)
+    try:
+        yield
+    finally:
+        refused.pop()
