@@ -11,12 +11,18 @@ import collections
 import functools
 import inspect
 import types
-import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from opweave.registry import forking
-from opweave.registry.errors import ArgumentError, DataDependentError, DTypeError, OpweaveError, UnsupportedError
+from opweave.registry.errors import (
+    ArgumentError,
+    DataDependentError,
+    DTypeError,
+    OpweaveError,
+    UnsupportedError,
+    warn_user,
+)
 from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.keys import BATCHED_BIT, PYTHON_BIT
 from opweave.registry.loading import load_heavy
@@ -310,7 +316,7 @@ class CompiledFunction(Generic[P, R]):
             "Pass what varies as a tensor, or raise the limit: opweave.compile(..., options={'recompile_limit': n})"
         )
         _recompiles_log.warning(text)
-        warnings.warn(text, RecompileLimitWarning, stacklevel=7)
+        warn_user(text, RecompileLimitWarning)
 
     def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry:
         request = Request(
