@@ -21,8 +21,8 @@ were written.
 
 from __future__ import annotations
 
-import re
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 

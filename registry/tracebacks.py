@@ -2,8 +2,8 @@
 
 The exception itself stays whole: its frames are left out only where one that nobody caught is printed, by
 `sys.excepthook`, by `threading.excepthook`, by IPython (which asks an `OpweaveError` how it wants to be shown), and by
-the plugin of pytest. Debuggers and `logging` see every frame. `OPWEAVE_TRACEBACK=full` leaves them in everywhere, and so does an
-exception that opweave did not raise on purpose, whose frames a report of it needs.
+the plugin of pytest. Debuggers and `logging` see every frame. `OPWEAVE_TRACEBACK=full` leaves them in everywhere, and
+so does an exception that opweave did not raise on purpose, whose frames a report of it needs.
 """
 
 from __future__ import annotations
