@@ -3,12 +3,17 @@
 A test fails where a kernel of it reads or writes what it should not; the failure names the kernel, the line and what is
 wrong. `@pytest.mark.opweave_sanitize(False)` leaves a test out, `@pytest.mark.opweave_sanitize` checks one without the
 option. Without either nothing of opweave is imported.
+
+Errors that opweave raised on purpose are shown with the frames of the test and of what it calls, and one line for those
+inside opweave; `--full-trace`, and `OPWEAVE_TRACEBACK=full`, show all.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,4 +54,19 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
 
             benign = bool(item.config.getoption("--opweave-sanitize-benign"))
             stack.enter_context(opweave.sanitize(benign=benign))
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Iterator[Any]:
+    """Report an error of opweave by the frames of the user; tests of opweave itself see every frame."""
+    tracebacks: Any = sys.modules.get("opweave.registry.tracebacks")
+    found = call.excinfo
+    if tracebacks is None or found is None or item.config.getoption("fulltrace") or tracebacks.is_full():
+        return (yield)
+    trace, omitted = tracebacks.shortened(found.value, found.value.__traceback__)
+    if not omitted or Path(sys.modules["opweave"].__path__[0]).parent in item.path.parents:
+        return (yield)
+    found.traceback = type(found.traceback)(trace)
+    with tracebacks.shown_short(found.value):
         return (yield)

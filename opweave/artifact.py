@@ -79,6 +79,15 @@ class Compilation:
     operators: tuple[str, ...]
     symbols: tuple[str, ...]
 
+    def __str__(self) -> str:
+        names = ", ".join(str(path) for path in self.files)
+        lines = [f"compiled for {self.target}, {self.nbytes / 1024:.0f} KiB: {names}"]
+        if self.libraries:
+            lines.append(f"  needs the libraries {', '.join(self.libraries)}")
+        if self.operators:
+            lines.append(f"  needs C functions for {', '.join(self.operators)}: their declarations are in the header")
+        return "\n".join(lines)
+
 
 def compile(
     program: ExportedProgram | Mapping[str, ExportedProgram],

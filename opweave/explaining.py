@@ -12,6 +12,7 @@ from opweave.pipeline import fusion_report, lower
 from opweave.registry.triton import effects
 from opweave.registry.triton.access import KernelAccesses
 from opweave.registry.triton_op import wrap_triton
+from opweave.reporting.words import in_full
 from opweave.runtime.compiled import CompiledFunction
 from opweave.runtime.modules import is_module
 from opweave.tracer.graph import Graph
@@ -29,7 +30,7 @@ class Version:
     graph : Graph
         As captured.
     guards : tuple of str
-        What it depends on: the value, the test, and the user's line that reads it.
+        What it depends on: the value, what must hold of it, in words, and the user's line that reads it.
     fusion : str
         For each kernel and call of the compiled graph what is in it, and why it is apart; a line each.
     code : str
@@ -170,7 +171,7 @@ def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:
             partition = entry.partition
             settings = getattr(compiled._compile_graph, "keywords", {})  # of the call of `compile`
             lowered = lower(entry.compiled_graph.clone(), **settings)
-            guards = tuple(str(guard) for guard in entry.guards.guards)
+            guards = tuple(in_full(guard, entry.guards.constants) for guard in entry.guards.guards)
             code = entry.program.stages(entry.compiled_graph).get("code", "")
             about = None if partition is None else str(partition)
             versions.append(Version(entry.graph, guards, fusion_report(lowered), code, misfits.get(id(entry)), about))

@@ -15,7 +15,8 @@ the same declarations (`registry.ops.help.forms`):
 ==============================  ====================================================================================
 
 `registry/argument_types.pyi`, which these import from, is written by hand. Beside what schemas say the stubs allow what
-`registry.binding` does: `axis` for `dim` and `keepdims` for `keepdim`.
+`registry.binding` does: `axis` for `dim` and `keepdims` for `keepdim`. What is bound when opweave is imported an editor
+cannot find, so the stubs have its docstrings too, without what is there already: the signatures, and the errors.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import argparse
 import ast
 import builtins
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from inspect import Parameter, Signature
@@ -31,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import opweave
-from opweave import nn
+from opweave import fft, nn
 from opweave.registry import return_types
 from opweave.registry.loading import load_heavy
 from opweave.registry.ops import surface
@@ -118,6 +120,29 @@ def _definition(name: str, form: Signature, method: bool) -> str:
 def _definitions(name: str, found: Sequence[Signature], method: bool) -> list[str]:
     texts = list(dict.fromkeys(_definition(name, form, method) for form in found))
     return texts if len(texts) == 1 else [line for text in texts for line in ("@overload", text)]
+
+
+#: Sections of docstrings that stubs leave to `help`.
+_LEFT_OUT = re.compile(r"\nRaises\n-+\n.*?(?=\n\w+\n-+\n|\Z)", re.S)
+_ENTRY = re.compile(r"^(\w+) : .*\n(?:    .*\n)+", re.M)
+_SIGNATURES = re.compile(r"\n(?:    .*\n)+(?=\n)|\nAs a (?:method|function): `[^`]*`\.\n")
+
+
+def _documented(lines: list[str], value: Any) -> list[str]:
+    """The definitions of a function, with its docstring in the last of them, where pyright and jedi find it."""
+    text = inspect.getdoc(value) or ""
+    head, dashes, rest = text.partition("\nParameters\n")
+    taken = {p.arg for p in ast.walk(ast.parse("\n".join(lines))) if isinstance(p, ast.arg)}
+    rest = _ENTRY.sub(lambda entry: entry[0] if entry[1] in taken else "", rest)  # methods lack some
+    none_left = rest.startswith("----------\n\n")
+    rest = rest.removeprefix("----------\n") if none_left else dashes + rest
+    text = _LEFT_OUT.sub("", _SIGNATURES.sub("", head + "\n") + rest).strip()
+    if not text:
+        return lines
+    text = re.sub(r"\n{3,}", "\n\n", text).replace("\\", "\\\\").replace('"""', '\\"""')
+    last = max(number for number, line in enumerate(lines) if line.startswith("def "))
+    body = [f"    {line}".rstrip() for line in f'"""{text}"""'.splitlines()]
+    return [*lines[:last], lines[last].removesuffix(" ..."), *body, "    ...", *lines[last + 1 :]]
 
 
 def with_other_names(found: Sequence[Signature]) -> list[Signature]:
@@ -249,7 +274,8 @@ def _package() -> str:
         if value is None or isinstance(value, (float, int)):
             constants.append(f"{name}: {'None' if value is None else f'_{type(value).__name__}'}")
         elif not inspect.isclass(value):
-            lines += _written(name, FUNCTIONS[name]) if name in FUNCTIONS else _of_function(name, value)
+            found = _written(name, FUNCTIONS[name]) if name in FUNCTIONS else _of_function(name, value)
+            lines += _documented(found, value)
     constants += [f"{name}: _DType" for name in ("bool", "int", "float")] + ["__version__: _str"]
     lines += ["def cuda_is_available() -> _bool: ...", "def __dir__() -> list[_str]: ..."]
     exports = [text for _, text in _exports()]
@@ -265,18 +291,35 @@ def _package() -> str:
 def _module(name: str) -> str:
     module = load_heavy(f"opweave.{name}")
     table = surface.functions_of(name)
-    lines = [line for key, value in table.items() for line in _of_function(key, value)]
+    lines = [line for key, value in table.items() for line in _documented(_of_function(key, value), value)]
     others = sorted(set(module.__all__) - set(table))
     extra = [f"from {getattr(module, n).__module__} import {n} as {n}" for n in others]
     first = _FIRST.format(what=f"Functions of `opweave.{name}`.")
     return "\n".join([first, *_imports(lines, set()), *extra, "", *lines, "", f"__all__ = {sorted(module.__all__)!r}"])
 
 
+def _transforms() -> str:
+    """`opweave.fft`, whose functions are written in Python and take `out=` and `axis=` besides."""
+    lines: list[str] = []
+    for name in fft.__all__:
+        value = getattr(fft, name)
+        form = inspect.signature(value)
+        plain = [
+            p.replace(annotation=p.annotation.replace("Dims", "int | Sequence[int] | None"))
+            for p in form.parameters.values()
+        ]
+        found = [form.replace(parameters=plain)]
+        found = with_other_names(found) if "out" in form.parameters else found  # the rest takes no other names
+        lines += _documented(_definitions(name, found, False), value)
+    first = _FIRST.format(what="Functions of `opweave.fft`.")
+    return "\n".join([first, *_imports(lines, set()), "", *lines, "", f"__all__ = {sorted(fft.__all__)!r}"])
+
+
 def _methods() -> str:
     lines = [line for text in OPERATORS for line in (text,)]
     for name, value in bound_methods().items():
-        lines += _of_method(name, value)
-    body = ["class Methods:", "    __slots__ = ()", *(f"    {line}" for line in lines)]
+        lines += _documented(_of_method(name, value), value)
+    body = ["class Methods:", "    __slots__ = ()", *(f"    {line}".rstrip() for line in lines)]
     first = _FIRST.format(what="What is bound to `Tensor`: methods, operators and properties.")
     return "\n".join([first, *_imports(lines, {"property"}), "", *body])
 
@@ -309,6 +352,7 @@ def stubs() -> dict[Path, str]:
     return {
         _HERE / "__init__.pyi": _package(),
         **modules,
+        _HERE / "fft.pyi": _transforms(),
         _HERE / "nn" / "__init__.pyi": _networks(),
         _HERE / "registry" / "methods.pyi": _methods(),
         _HERE / "registry" / "return_types.pyi": _results(),

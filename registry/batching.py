@@ -8,12 +8,11 @@ in turn), and puts the results together. What has no rule is run for one example
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from opweave.registry.batched import BatchedTensor, Level, make_batched, to_front
-from opweave.registry.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
+from opweave.registry.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError, warn_user
 from opweave.registry.memory_format import contiguous_format, dims_in_memory
 from opweave.registry.nested import map_leaves
 from opweave.registry.op import OpOverload, ops
@@ -219,10 +218,9 @@ def one_by_one(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict
             refuse_write(op, t, level)
     if op.name not in _warned:
         _warned.add(op.name)
-        warnings.warn(
+        warn_user(
             f"vmap: {op} has no batching rule and is run for one example after the other, which is slow; "
-            f"{_register(op)}",
-            stacklevel=2,
+            f"{_register(op)}"
         )
     results = []
     for i in range(level.size):

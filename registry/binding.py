@@ -21,6 +21,7 @@ were written.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
 from typing import Any
@@ -159,7 +160,10 @@ def writing(function: Callable[..., Any]) -> Callable[..., Any]:
     written.__name__ = function.__name__
     written.__qualname__ = function.__qualname__
     written.__doc__ = function.__doc__
-    written.__wrapped__ = function  # type: ignore[attr-defined]  # its signature is this one's, but for `out`
+    written.__wrapped__ = function  # type: ignore[attr-defined]
+    own = inspect.signature(function)
+    more = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Tensor | None")
+    written.__signature__ = own.replace(parameters=[*own.parameters.values(), more])  # type: ignore[attr-defined]
     return written
 
 

@@ -15,6 +15,7 @@ import contextlib
 import os
 import re
 import sys
+import warnings
 from dataclasses import dataclass
 from types import FrameType
 
@@ -116,6 +117,23 @@ def user_frame(skip: int = 0) -> Site:
             return Site(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
         frame = frame.f_back
     return Site("<unknown>", 0, "<unknown>")
+
+
+def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn, at the innermost frame outside opweave.
+
+    Parameters
+    ----------
+    text : str
+        What to say.
+    category : type of Warning
+        Its kind, which filters go by.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    level = 2
+    while frame is not None and (is_own_file(frame.f_code.co_filename) or frame.f_code.co_name == "dynamic_func"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=2 if frame is None else level)
 
 
 def user_frame_of(error: BaseException) -> Site | None:

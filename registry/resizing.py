@@ -7,9 +7,8 @@ else shares; the rest is refused.
 from __future__ import annotations
 
 import sys
-import warnings
 
-from opweave.registry.errors import ShapeError
+from opweave.registry.errors import ShapeError, warn_user
 from opweave.registry.keys import GRAD, PYTHON_BIT
 from opweave.registry.spec import contiguous_strides, span
 from opweave.registry.tensor import Tensor, allocate, describe
@@ -52,11 +51,10 @@ def resize_result(name: str, target: Tensor, sizes: tuple[int, ...]) -> None:
             hint="pass a tensor of the right shape, or an empty one of its own",
         )  # fmt: skip
     if target.numel():
-        warnings.warn(
+        warn_user(
             f"An output with one or more elements was resized since it had shape {list(target._sizes)}, which does not "
-            f"match the required output shape {list(sizes)}. Pass an empty tensor, or one of that shape.",
-            UserWarning, stacklevel=2,
-        )  # fmt: skip
+            f"match the required output shape {list(sizes)}. Pass an empty tensor, or one of that shape."
+        )
     if fits:
         target._sizes, target._strides, target._cached = sizes, strides, None
         return

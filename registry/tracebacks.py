@@ -1,9 +1,9 @@
 """Tracebacks as a user reads them: the user's frames, and one line for those of opweave between them.
 
 The exception itself stays whole: its frames are left out only where one that nobody caught is printed, by
-`sys.excepthook`, by `threading.excepthook`, and by IPython (which asks an `OpweaveError` how it wants to be shown).
-Debuggers, pytest and `logging` see every frame. `OPWEAVE_TRACEBACK=full` leaves them in everywhere, and so does an
-exception that opweave did not raise on purpose, whose frames a report of it needs.
+`sys.excepthook`, by `threading.excepthook`, by IPython (which asks an `OpweaveError` how it wants to be shown), and by
+the plugin of pytest. Debuggers and `logging` see every frame. `OPWEAVE_TRACEBACK=full` leaves them in everywhere, and
+so does an exception that opweave did not raise on purpose, whose frames a report of it needs.
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ import collections
 import functools
 import inspect
 import types
-import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
@@ -23,6 +22,7 @@ from opweave.registry.errors import (
     OpweaveError,
     TraceError,
     UnsupportedError,
+    warn_user,
 )
 from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.keys import BATCHED_BIT, PYTHON_BIT
@@ -317,7 +317,7 @@ class CompiledFunction(Generic[P, R]):
             "Pass what varies as a tensor, or raise the limit: opweave.compile(..., options={'recompile_limit': n})"
         )
         _recompiles_log.warning(text)
-        warnings.warn(text, RecompileLimitWarning, stacklevel=7)
+        warn_user(text, RecompileLimitWarning)
 
     def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry:
         request = Request(

@@ -25,7 +25,7 @@ from opweave.registry.ops.help.forms import is_out
 from opweave.registry.symbolic import Symbolic
 
 ROOT = Path(opweave.__file__).parent
-MODULES = {"__init__": opweave, "linalg": opweave.linalg, "special": opweave.special}
+MODULES = {"__init__": opweave, "linalg": opweave.linalg, "special": opweave.special, "fft": opweave.fft}
 FILES = Path(__file__).parent / "typing"
 
 
@@ -96,6 +96,16 @@ def _runtime() -> Iterator[tuple[str, list[ast.FunctionDef], Any]]:
         value = inspect.getattr_static(opweave.Tensor, name)
         if not name.startswith("__") and not isinstance(value, property):
             yield f"Tensor.{name}", nodes, getattr(opweave.ones(1), name)
+
+
+def test_editors_find_a_docstring_of_each_function() -> None:
+    for stub in ("__init__", "linalg", "special", "fft"):
+        bare = [name for name, nodes in definitions(stub).items() if not ast.get_docstring(nodes[-1])]
+        assert set(bare) <= {"cuda_is_available", "__dir__"}, stub
+    (*_, last) = definitions("registry/methods")["sum"]
+    text = ast.get_docstring(last) or ""
+    assert text.startswith("The sum of all elements") and "dim : int" in text
+    assert "Examples" in text and "out :" not in text and "input :" not in text  # a method has no such arguments
 
 
 OTHER_NAMES = {"axis": ("dim", "dims"), "keepdims": ("keepdim",)}

@@ -72,6 +72,11 @@ def in_words(guard: Guard, constants: Mapping[str, Any]) -> str:
     return text if len(text) <= 4 * _LONGEST else text[: 4 * _LONGEST - 1] + "…"
 
 
+def in_full(guard: Guard, constants: Mapping[str, Any]) -> str:
+    """A guard on one line: what it is about, what it asks, and the user's line that reads it."""
+    return f"{subject(guard, constants)}: {in_words(guard, constants)}  ({guard.source.site.short})"
+
+
 def subject(guard: Guard, constants: Mapping[str, Any]) -> str:
     """What a guard is about, as the user names it; a module by its class."""
     text = guard.source.text

@@ -7,7 +7,6 @@ axis, which is what backward gives for a real output; a complex output is checke
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 from opweave.registry import dtypes
 from opweave.registry.autograd.engine import grad
 from opweave.registry.autograd.function import Function
-from opweave.registry.errors import ArgumentError, OpweaveError, UnsupportedError
+from opweave.registry.errors import ArgumentError, OpweaveError, UnsupportedError, warn_user
 from opweave.registry.interrupts import let_through
 from opweave.registry.keys import GRAD
 from opweave.registry.op import ops
@@ -303,10 +302,9 @@ class _Check:
             )
         for i, t in self.targets:
             if t._dtype not in (dtypes.float64, dtypes.complex128):
-                warnings.warn(
+                warn_user(
                     f"gradcheck: input {i} is {t._dtype.name}; differences need float64 or complex128, and the check "
-                    "will probably fail",
-                    stacklevel=4,
+                    "will probably fail"
                 )
             if any(stride == 0 and size > 1 for size, stride in zip(t._sizes, t._strides, strict=True)):
                 raise ArgumentError(

@@ -59,3 +59,6 @@ def test_a_kernel_that_reads_outside_fails_its_test(tmp_path: Path) -> None:
     assert "2 failed, 2 passed" in told and "FAILED test_kernels.py::test_unmasked - opweave" in told, told
     for part in ("SanitizerError", "double", "test_kernels.py:15", "outside"):
         assert part in told, told
+    # The test's frames are shown, and none of those between it and the sanitizer's.
+    assert ">       load()" in told or ">   load()" in told, told
+    assert "sanitizer.py" not in told and "inside opweave left out" in told, told
