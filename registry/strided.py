@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from opweave.registry.device import Device, cuda
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import OutOfRangeError
+from opweave.registry.errors import DeviceError, OutOfRangeError
 from opweave.registry.memory_format import (
     Layout,
     MemoryFormat,
@@ -267,6 +267,26 @@ class Strided(Methods):
         -1
         """
         return -1 if self._device.is_host else self._device.index or 0
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """Whether the memory is page-locked for a GPU: never, here.
+
+        Examples
+        --------
+        >>> opweave.zeros(2).is_pinned()
+        False
+        """
+        return False
+
+    def pin_memory(self, device: Any = None) -> NoReturn:
+        """Page-locked memory is not available.
+
+        Raises
+        ------
+        DeviceError
+            Always, as PyTorch's does without a GPU.
+        """
+        raise DeviceError("pin_memory: page-locked memory is not available", hint="leave it out: copies work without")
 
     @property
     def spec(self) -> TensorSpec:

@@ -125,7 +125,7 @@ def _captured(request: Request, guards: ValueGuards) -> Captured | None:
         guards.scope,
     )
     books = [(guards.seen[key][0], PythonState([guards.seen[key][0]], [], Scope())) for key in guards.books]
-    watching = also.watching or guards.calls_back
+    watching = also.watching or guards.calls_back or also.ran is not None
     trace = _Trace(function, arguments, request.caller(), guards, explicit, opened)
     try:
         names = [identifier(t.source.text) for t in explicit]

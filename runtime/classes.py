@@ -136,7 +136,7 @@ class ClassFacts:
         for name in self.names:
             for base in self.kind.__mro__:
                 space = base.__dict__
-                if name in space:
+                if name in space and (name != "__annotations__" or space[name]):  # reading gives a class empty ones
                     yield name, base, space[name]
                     if not self._deep:
                         break
@@ -185,7 +185,7 @@ class ClassFacts:
 
 
 def _all_names(kind: type) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(base.__dict__) for base in kind.__mro__)
+    return tuple(tuple(name for name in base.__dict__ if name != "__annotations__") for base in kind.__mro__)
 
 
 class Registered:

@@ -36,7 +36,7 @@ from opweave.runtime.logging import channel
 from opweave.runtime.records import Wanted
 from opweave.runtime.request import Program, Request
 from opweave.runtime.sources import brief
-from opweave.runtime.watching import Known
+from opweave.runtime.watching import Known, watched
 
 if TYPE_CHECKING:
     from opweave.passes.partition import Partition
@@ -124,7 +124,8 @@ class CompiledFunction(Generic[P, R]):
         self._fullgraph = fullgraph
         self._also = Known()
         self.parts: Any = None
-        #: Whether the next call is traced once more: what was in the way may be done at the first call alone.
+        #: Whether the next call is traced once more: what was in the way may be done at the first call alone, or stand
+        #: in code that calls do not run.
         self._again = False
         self._bind = self._parameters.binder()
         self._entry = build(self._name, self._parameters, [], self._miss)
@@ -262,7 +263,11 @@ class CompiledFunction(Generic[P, R]):
         if isinstance(error, _BREAKS):
             self.parts = parts
         # Any other error may be the function's own. Then it is raised here, as it would be without compilation.
-        result = parts.call(self.__wrapped__, args, kwargs)
+        looks_on = self._again and self._also.ran is None
+        with watched(looks_on) as watch:
+            result = parts.call(self.__wrapped__, args, kwargs)
+        if looks_on:
+            self._also.ran = {*watch.entered}
         self.parts = parts
         return result
 
@@ -331,7 +336,7 @@ class CompiledFunction(Generic[P, R]):
             self._openness,
             self._compile_graph,
             self._split,
-            self._settings,
+            self._settings if self._also.ran is None else None,
             self._also,
         )
         self._count += 1

@@ -78,6 +78,7 @@ def find_dependencies(function: Any, arguments: dict[str, Any], prefix: str, als
     if isinstance(target, types.FunctionType):
         scope.add(target)
     also = also or Known()
+    scope.ran = also.ran
     for each in also.functions:
         scope.add(each)
     scope.rules.update(dict.fromkeys(also.rules))

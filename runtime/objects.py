@@ -10,9 +10,8 @@ import abc
 import dataclasses
 import enum
 import functools
-import importlib
+import operator
 import types
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -23,9 +22,9 @@ from opweave.registry.replay import Function
 from opweave.registry.tensor import Tensor
 from opweave.runtime.classes import CONSTRUCTORS, RARE, SPECIAL, ClassFacts, Registered, static_lookup
 from opweave.runtime.exact import scalar_token
-from opweave.runtime.guards import GuardSet
 from opweave.runtime.purity import asking_names, asks, impure, is_library, may_call_back
 from opweave.runtime.sources import MISSING, Source, brief, code_site
+from opweave.runtime.world import WorldGuards, warning_filters
 
 _DESCRIPTORS = (
     types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType, types.MethodDescriptorType,
@@ -34,7 +33,7 @@ _DESCRIPTORS = (
 _ENUM_OWN = frozenset({"_name_", "__objclass__", "_sort_order_", "_inverted_"})
 
 
-class ObjectGuards(GuardSet):
+class ObjectGuards(WorldGuards):
     """Guards of attributes; `visit` comes with `runtime.values`."""
 
     def __init__(self, scope: Any, prefix: str) -> None:
@@ -43,8 +42,6 @@ class ObjectGuards(GuardSet):
         self._constructed: set[type] = set()
         self._sets: dict[frozenset[str], frozenset[str]] = {}
         self._data: dict[type, frozenset[str]] = {}
-        #: What is guarded once however often it is met.
-        self._once: set[tuple[Any, Any]] = set()
         self.class_facts: list[ClassFacts] = []
         #: Where objects were found that code may compare by `is`.
         self.objects: list[Source] = []
@@ -60,19 +57,6 @@ class ObjectGuards(GuardSet):
             names = ", ".join(source.text for source in self.objects)
             test = f"len({{{ids}}}) == {len(self.objects)}"
             self.require(test, self.objects[0], lambda now: f"two of {names} became one object")
-
-    def world(self, source: Source, read: Callable[[], str], text: str) -> None:
-        """What operations on values of a type read besides them."""
-        if ("world", text) in self._once:
-            return
-        self._once.add(("world", text))
-        old = read()
-        test = f"{self.constant(read)}() == {self.constant(old)}"
-        self.require(test, source, lambda now: f"{text} {brief(old)} → {brief(read())}")
-
-    def decimals(self, source: Source) -> None:
-        """Arithmetic on decimals depends on the thread's context."""
-        self.world(source, _decimal_state, "decimal context")
 
     # ---- functions -------------------------------------------------------------------------------------------------
 
@@ -148,9 +132,14 @@ class ObjectGuards(GuardSet):
         if module == "decimal":
             self.decimals(source)
         elif module == "warnings":
-            self.world(source, _warning_filters, "warnings' filters")
+            self.world(source, warning_filters, "warnings' filters")
         elif module == "dataclasses":
             self.scope.mention(["__dataclass_fields__"], source.site)
+        elif module == "inspect":
+            self.scope.mention(_SIGNATURES, source.site)
+        elif module == "os" and name == "getenv":
+            self.environment(source)
+            return
         self.calls_back |= may_call_back(module)
         if impure(module or "", name):
             raise _impure(f"{module}.{name}", source.site)
@@ -421,8 +410,19 @@ class ObjectGuards(GuardSet):
     def _module(self, source: Source, module: types.ModuleType) -> None:
         """A module that is used otherwise than by its attributes: any of those the code names may be read from it."""
         if self.scope.reflects:
-            raise unrecorded(f"{module.__name__} by computed names", source.site)
+            if asks(module.__name__, None) or not is_library(module.__name__) or impure(module.__name__, ""):
+                raise unrecorded(f"{module.__name__} by computed names", source.site)
+            self._numbers_of(source, module)
         self.module_names(source, module)
+
+    def _numbers_of(self, source: Source, module: types.ModuleType) -> None:
+        """Guard what a library's module has besides functions, classes and objects, which are taken as they are."""
+        known = {name: value for name, value in vars(module).items() if type(value) in _NUMBERS and name[:2] != "__"}
+        if not known:
+            return
+        read, text = operator.itemgetter(*known), source.text
+        test = f"{self.constant(read)}({self.get(source)}.__dict__) == {self.constant(read(vars(module)))}"
+        self.require(test, source, lambda now: f"settings of {text} changed")
 
     def module_names(self, source: Source, module: types.ModuleType) -> None:
         """Guard all names of a module that the code mentions, and that it lacks those it asks for."""
@@ -514,14 +514,9 @@ class ObjectGuards(GuardSet):
                 self.look_into(source, value)
 
 
-def _warning_filters() -> str:
-    return repr(warnings.filters)
-
-
-def _decimal_state() -> str:
-    return repr(importlib.import_module("decimal").getcontext())
-
-
+_NUMBERS = (bool, int, float, str, type(None))
+#: What tells a function's signature.
+_SIGNATURES = ("__signature__", "__wrapped__", "__defaults__", "__kwdefaults__", "__annotations__", "__code__")
 _NAMESPACES = frozenset({"__globals__", "__closure__", "__builtins__"})
 _OF_FUNCTIONS = ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__", *sorted(_NAMESPACES))
 _OF_CLASSES = ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__")

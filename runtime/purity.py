@@ -34,7 +34,7 @@ def is_library(module: str | None) -> bool:
 _IMPURE_MODULES = frozenset({"random", "secrets", "time", "numpy.random"})
 _IMPURE_NAMES = {
     "datetime": frozenset({"now", "today", "utcnow"}),
-    "os": frozenset({"environ", "getenv", "urandom", "getpid"}),
+    "os": frozenset({"urandom", "getpid"}),
     "uuid": frozenset({"uuid1", "uuid4"}),
     "builtins": frozenset({"input", "open"}),
 }
@@ -66,7 +66,7 @@ _PURE_NAMES = {
     "sys": "intern getsizeof maxsize byteorder version version_info flags argv platform float_info int_info hash_info "
     "implementation hexversion maxunicode path executable prefix base_prefix warnoptions",
     "inspect": "isfunction isclass ismethod isbuiltin ismodule isroutine isgenerator isgeneratorfunction isabstract "
-    "iscoroutinefunction Signature Parameter cleandoc unwrap getmro",
+    "iscoroutinefunction Signature Parameter cleandoc unwrap getmro signature get_annotations",
     "threading": "Lock RLock local Condition Event Semaphore BoundedSemaphore Barrier Thread",
     "_thread": "lock RLock _local allocate_lock",
     "argparse": "Namespace",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import abc
 import collections
 import dataclasses
 import types
+import typing
 from typing import Any, cast
 
 import optree
@@ -15,6 +17,7 @@ from opweave.registry.strided import Size
 from opweave.registry.tensor import Tensor
 from opweave.runtime.containers import DICTS, shallow_copy
 from opweave.runtime.guards import GuardSet
+from opweave.runtime.purity import is_library
 from opweave.runtime.sources import PYTREES, Scope, brief, is_named_tuple, is_registered
 from opweave.runtime.values import ValueGuards
 
@@ -27,6 +30,8 @@ class Results:
         self.known = known
         self.tensors: list[Any] = []
         self.positions: dict[int, int] = {}
+        #: Variables that hold objects that were made before, by their ids; "" while one is being described.
+        self._objects: dict[int, str] = {}
 
     def expression(self, value: Any, text: str) -> str:
         kind: Any = type(value)
@@ -49,7 +54,7 @@ class Results:
             return f"[{', '.join(inner)}]" if kind is list else f"({''.join(i + ', ' for i in inner)})"
         if kind in DICTS:
             return self._dict(value, text)
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        if dataclasses.is_dataclass(value) and not isinstance(value, (type, dict, list)):
             names = [f.name for f in dataclasses.fields(value) if hasattr(value, f.name)]
             inner = [f"{n!r}: {self.expression(getattr(value, n), f'{text}.{n}')}" for n in names]
             template = self.guards.constant(_without(value, names))
@@ -61,11 +66,30 @@ class Results:
             return f"{make}({meta}, [{', '.join(inner)}])"
         if kind in (float, complex, bytes) or _is_immutable(value):
             return self.guards.constant(value)
+        base = _base_of(kind)
+        if base is not None and self._objects.get(id(value)) != "":
+            return self._object(value, base, text)
         raise UnsupportedError(
             f"compile: the function returns a {kind.__module__}.{kind.__qualname__} as {text}",
             got=brief(value),
             hint="return tensors and constants in tuples, lists, dicts, dataclasses or registered pytree nodes",
         )
+
+    def _object(self, value: Any, base: type, text: str) -> str:
+        """An instance of a user's class, as it was left: its attributes, and what a builtin base holds."""
+        held = self._objects.get(id(value))
+        if held is not None:
+            return held
+        self._objects[id(value)] = ""
+        items = "None"
+        if base is list:
+            items = self.expression(list.__getitem__(value, slice(None)), text)
+        elif base is not object:
+            items = self._dict({key: base.__getitem__(value, key) for key in base.__iter__(value)}, text)
+        own = self._dict(vars(value), text)
+        held = self._objects[id(value)] = f"_ow_r{len(self._objects)}"
+        make, kind = self.guards.constant(_remade), self.guards.constant(type(value))
+        return f"({held} := {make}({kind}, {self.guards.constant(base)}, {items}, {own}))"
 
     def _dict(self, value: Any, text: str) -> str:
         inner = []
@@ -79,6 +103,33 @@ class Results:
             make, factory = self.guards.constant(collections.defaultdict), self.guards.constant(value.default_factory)
             return f"{make}({factory}, {body})"
         return body
+
+
+def _base_of(kind: type) -> Any:
+    """What keeps an object's contents besides its attributes, where those are all that it has; None for others."""
+    own = [base for base in kind.__mro__ if not is_library(base.__module__)]
+    solid = next((base for base in (collections.OrderedDict, dict, list) if issubclass(kind, base)), object)
+    rest = [base for base in kind.__mro__ if base not in own and base not in solid.__mro__]
+    good = own and own[0] is kind and all(base in _EMPTY for base in rest)
+    if not good or hasattr(kind, "__del__") or any(vars(base).get("__slots__") for base in own):
+        return None
+    return solid
+
+
+def _remade(kind: Any, base: Any, items: Any, attributes: dict[str, Any]) -> Any:
+    """An object without running code of its class."""
+    new = base.__new__(kind)
+    if base is list:
+        list.extend(new, items)
+    elif base is not object:
+        for key, item in items.items():
+            base.__setitem__(new, key, item)
+    vars(new).update(attributes)
+    return new
+
+
+#: Bases of classes in Python that keep nothing.
+_EMPTY = (abc.ABC, typing.Generic, typing.Protocol)
 
 
 def _without(value: Any, names: list[str]) -> Any:

@@ -121,10 +121,14 @@ class Scope:
     in_rules: bool = False
     #: Attribute names that may be read from a tensor.
     loose: set[str] = field(default_factory=set)
+    #: The code that may be part of the trace; None where all that names lead to may.
+    ran: set[types.CodeType] | None = None
 
     def add(self, function: types.FunctionType) -> None:
         """Walk a function's code, once."""
         if function in self.functions or (self.in_rules and function in self.rules):
+            return
+        if self.ran is not None and function.__code__ not in self.ran:
             return
         if self.in_rules:
             self.rules[function] = None

@@ -16,6 +16,7 @@ import functools
 import inspect
 import logging
 import operator
+import os
 import re
 import threading
 import types
@@ -51,6 +52,7 @@ _FIXED = (
     inspect.Signature, inspect.Parameter, type(vars(abc.ABC)["_abc_impl"]))  # fmt: skip
 _MAPPINGS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter, types.MappingProxyType)
 _MUTABLE = frozenset(kind for kind in READERS if kind.__name__ in ("bytearray", "array", "memoryview"))
+_ENVIRONMENT = type(os.environ)
 _LOCKS = (type(threading.Lock()), type(threading.RLock()))
 _CACHED = type(functools.lru_cache(None)(len))
 _GETTERS = (operator.attrgetter, operator.itemgetter, operator.methodcaller)
@@ -467,6 +469,8 @@ class ValueGuards(ModuleGuards):
         text, var, site = source.text, source.var, source.site
         if isinstance(value, logging.Logger):
             self._logger(source, value)
+        elif kind is _ENVIRONMENT:
+            self.environment(source)
         elif kind in _LOCKS:
             self.same(source, value)
             if "locked" in self.scope.attributes:

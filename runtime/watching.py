@@ -47,11 +47,14 @@ class Known:
     gradients: bool = False
     #: Whether to look on while traces run: that takes half as long again.
     watching: bool = False
+    #: The code that calls were seen to run, where following all that names lead to finds what no guard can tell of;
+    #: other code is not followed then. A trace that runs more adds it.
+    ran: set[types.CodeType] | None = None
 
     @property
     def names_nothing(self) -> bool:
         """Whether there is no function."""
-        return not (self.functions or self.rules)
+        return not (self.functions or self.rules or self.ran)
 
     def add(self, missed: list[tuple[types.FunctionType, bool]], changed: list[Any]) -> bool:
         """Add what a trace showed; whether there was anything new."""
@@ -59,6 +62,8 @@ class Known:
         new = [(f, rule) for f, rule in missed if f.__code__ not in old]
         self.functions += [f for f, rule in new if not rule]
         self.rules += [f for f, rule in new if rule]
+        if self.ran is not None:
+            self.ran.update(f.__code__ for f, _ in new)
         kept = {id(value) for value in self.ignored}
         more = [value for value in changed if id(value) not in kept]
         self.ignored += more

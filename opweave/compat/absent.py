@@ -20,6 +20,9 @@ class AbsentMeta(type):
             raise AttributeError(name)
         return absent(f"{cls._opweave_absent}.{name}")
 
+    def __getitem__(cls, item: Any) -> AbsentMeta:  # in an annotation
+        return cls
+
     def __instancecheck__(cls, instance: Any) -> bool:
         return False
 

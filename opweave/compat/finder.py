@@ -6,6 +6,7 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import os
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -13,7 +14,7 @@ from typing import Any
 
 from opweave.compat.absent import absent
 from opweave.compat.names import ABSENT, PLACES, PRESENT, VERSION
-from opweave.registry.errors import ArgumentError
+from opweave.registry.errors import ArgumentError, OpweaveError, UnsupportedError
 from opweave.registry.interrupts import let_through
 from opweave.registry.op import ops
 
@@ -63,11 +64,22 @@ class Stand(ModuleType):
         return sorted({*own, *(dir(real) if real is not None else ())})
 
 
+class LibraryError(UnsupportedError, OSError):
+    """A shared library that cannot be loaded: most are for PyTorch."""
+
+
 class Ops:
     """`torch.ops`: opweave's ops, and placeholders for those of PyTorch's that packages name and that are not here."""
 
     def __init__(self, real: Any, place: str) -> None:
         self._real, self._place = real, place
+
+    def load_library(self, path: str | os.PathLike[str]) -> None:
+        """Load a library of ops, if it is one for opweave; packages ask whether theirs is there by trying."""
+        try:
+            self._real.load_library(path)
+        except OpweaveError as error:
+            raise LibraryError(f"torch.ops.load_library: {error.what}", got=str(path)) from error
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

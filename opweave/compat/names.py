@@ -9,12 +9,16 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.resources
+import os
+import re
+import typing
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
+from urllib.parse import urlparse
 
 import numpy as np
 
-from opweave import amp
+from opweave import amp, library
 from opweave.compat import promotion, trees
 from opweave.compiling import compile
 from opweave.fake.mode import FakeTensorMode
@@ -29,7 +33,7 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError
 from opweave.registry.higher_order import HigherOrderOperator
 from opweave.registry.keys import DispatchKey, DispatchKeySet, DispatchMode, state
-from opweave.registry.op import OpOverload, OpOverloadPacket, ops
+from opweave.registry.op import OpOverload, OpOverloadPacket, ops, registry
 from opweave.registry.random_state import get_rng_state, set_rng_state
 from opweave.registry.tags import Tag
 from opweave.registry.tensor import Tensor
@@ -139,6 +143,37 @@ class _Settings:
 
     def __init__(self, **values: Any) -> None:
         self.__dict__.update(values)
+
+
+def _torch_home() -> str:
+    """The folder that PyTorch keeps downloads in."""
+    caches = os.environ.get("XDG_CACHE_HOME", "~/.cache")
+    return os.path.expanduser(os.environ.get("TORCH_HOME", os.path.join(caches, "torch")))
+
+
+class _Keys:
+    """`torch._C.DispatchKey`: of hardware that is not there no tensor has a key, so that its keys are `Undefined`."""
+
+    def __getattr__(self, name: str) -> DispatchKey:
+        found = DispatchKey.__members__.get(name)
+        if found is None and not name.endswith(_HARDWARE):
+            raise AttributeError(f"torch._C.DispatchKey has no {name}")
+        return DispatchKey.Undefined if found is None else found
+
+
+_HARDWARE = ("XPU", "MPS", "HPU", "IPU", "XLA", "MTIA", "MAIA", "Lazy", "PrivateUse1", "PrivateUse2", "PrivateUse3")
+
+
+def _where_defined(register: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that registers something for an op, which does nothing for one of a library that is not loaded."""
+
+    @functools.wraps(register)
+    def registers(op: Any, *args: Any, **settings: Any) -> Any:
+        if isinstance(op, str) and op.partition(".")[0] not in registry.packets:
+            return _same(*[fn for fn in args if callable(fn)])
+        return register(op, *args, **settings)
+
+    return registers
 
 
 def _compile(
@@ -255,6 +290,15 @@ PRESENT: dict[str, dict[str, Any]] = {
     "torch._prims_common": promotion.NAMES,
     "torch.serialization": {"add_safe_globals": _none, "safe_globals": contextlib.nullcontext},
     "torch.utils.hooks": {"RemovableHandle": RemovableHandle},
+    "torch.library": {
+        name: _where_defined(getattr(library, name)) for name in ("register_fake", "register_autograd", "register_vmap")
+    },
+    "torch.onnx": {"register_custom_op_symbolic": _none, "is_in_onnx_export": _no},
+    "torch.onnx.symbolic_helper": {"parse_args": _registers},
+    "torch.hub": {
+        "_get_torch_home": _torch_home, "get_dir": lambda: os.path.join(_torch_home(), "hub"), "urlparse": urlparse,
+        "HASH_REGEX": re.compile(r"-([a-f0-9]*)\."),
+    },
     "torch.fx": {"wrap": lambda fn: fn},
     "torch.fx._compatibility": {"compatibility": _same},
     "torch.fx.node": {"Node": Node, "Argument": Any, "Target": Any},
@@ -285,17 +329,18 @@ PRESENT: dict[str, dict[str, Any]] = {
     ),
     "torch._higher_order_ops": {},
     "torch._C": {
-        "Tag": Tag, "DispatchKey": DispatchKey, "DispatchKeySet": DispatchKeySet,
+        "Tag": Tag, "DispatchKey": _Keys(), "_get_tracing_state": _none, "DispatchKeySet": DispatchKeySet,
         "DisableTorchFunctionSubclass": contextlib.nullcontext, "DisableTorchFunction": contextlib.nullcontext,
     },
     "torch.distributed": {
         "is_available": _no, "is_initialized": _no, "is_nccl_available": _no, "is_torchelastic_launched": _no,
     },
     "torch.jit": {
-        "script": _same, "ignore": _same, "export": _same, "unused": _same, "script_if_tracing": _same,
+        "script": _same, "ignore": _same, "export": _same, "unused": _same, "script_if_tracing": _same, "_script_if_tracing": _same, "_overload_method": _same,
         "is_scripting": _no, "is_tracing": _no, "interface": _same, "Final": Final,
         "annotate": lambda kind, value: value,
     },
+    "torch.jit.annotations": {name: getattr(typing, name) for name in ("Any", "Dict", "List", "Optional", "Tuple", "Union")},
     "torch.version": {
         "__version__": VERSION, "cuda": None, "hip": None, "xpu": None, "git_version": "opweave", "debug": False,
     },

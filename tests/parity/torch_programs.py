@@ -616,14 +616,15 @@ class Seen:
     error: BaseException | None = None
 
 
-def observe(program: Program, module: Any, compiled: bool = False, dynamic: bool = False) -> Seen:
-    """Call a program in one of the libraries, and look at everything."""
+def observe(program: Program, module: Any, compiled: bool = False, dynamic: bool = False, times: int = 1) -> Seen:
+    """Call a program in one of the libraries so many times, on new arguments, and look at everything after the last."""
     inputs, run = program.build(module)
-    given, leaves = inputs()
     if compiled:
         run = opweave.compile(run, dynamic=dynamic)
     try:
-        results = run(*given)
+        for _ in range(times):
+            given, leaves = inputs()
+            results = run(*given)
     except Exception as error:
         return Seen(error=error)
     seen = Seen()

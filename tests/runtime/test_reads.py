@@ -67,4 +67,4 @@ def test_sites_are_the_users_lines():
 def test_libraries_and_impurity():
     assert is_library("numpy.linalg") and is_library("os.path") and is_library("opweave.registry")
     assert not is_library("__main__") and not is_library("mymodel")
-    assert impure("random", "random") and impure("os", "environ") and not impure("os", "path")
+    assert impure("random", "random") and impure("os", "getpid") and not impure("os", "path")
