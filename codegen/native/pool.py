@@ -165,7 +165,9 @@ def run(code: int, args: int, programs: int, gx: int, gy: int, gz: int) -> None:
 
 
 def set_num_threads(count: int) -> None:
-    """Set how many threads a launch may use, the caller's own included.
+    """Set how many threads a launch, a large product or a convolution may use, the caller's own included.
+
+    Results do not depend on it.
 
     Raises
     ------
