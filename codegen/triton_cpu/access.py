@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from opweave.codegen.instructions.emit import LLVM_FLOATS, LLVM_TYPE, SIZE, storage
+from opweave.codegen.instructions.operands import I1, I64, Operand
 from opweave.codegen.triton_cpu.access_check import FOUND
 from opweave.codegen.triton_cpu.analysis import CHECK, KINDS, ONE_OF_THEM, STEP, UNKNOWN, pointer_bases
 from opweave.codegen.triton_cpu.context import Context
-from opweave.codegen.triton_cpu.emit import LLVM_FLOATS, LLVM_TYPE, SIZE, storage
 from opweave.codegen.triton_cpu.lanes import Indices, Lanes
-from opweave.codegen.triton_cpu.operands import I1, I64, Operand
 from opweave.registry.triton.ttir import Op, Value
 
 

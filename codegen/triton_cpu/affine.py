@@ -7,11 +7,11 @@ taken not to wrap within a tensor's extent: it is widened to 64 bits before its 
 
 from __future__ import annotations
 
+from opweave.codegen.instructions.emit import LLVM_TYPE, SIZE
+from opweave.codegen.instructions.operands import Operand
 from opweave.codegen.triton_cpu.analysis import divisor, nonnegative, range_dims
 from opweave.codegen.triton_cpu.context import Context, pointee_size
-from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE
 from opweave.codegen.triton_cpu.lanes import Lanes
-from opweave.codegen.triton_cpu.operands import Operand
 from opweave.codegen.triton_cpu.operations import VIEWS, affine
 from opweave.registry.triton.ttir import Op, Value
 

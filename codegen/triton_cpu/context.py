@@ -17,11 +17,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from opweave.codegen.triton_cpu.analysis import Reach, TargetFeatures
-from opweave.codegen.triton_cpu.debug_info import DebugInfo
-from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, Emitter, literal, splat, storage, suffix, vector
-from opweave.codegen.triton_cpu.lanes import Indices, Key, Lanes, key_of
-from opweave.codegen.triton_cpu.operands import (
+from opweave.codegen.instructions.emit import LLVM_TYPE, SIZE, Buffer, Emitter, literal, splat, storage, suffix, vector
+from opweave.codegen.instructions.operands import (
     FALSE,
     I32,
     NULL,
@@ -33,6 +30,9 @@ from opweave.codegen.triton_cpu.operands import (
     Register,
     Typed,
 )
+from opweave.codegen.triton_cpu.analysis import Reach, TargetFeatures
+from opweave.codegen.triton_cpu.debug_info import DebugInfo
+from opweave.codegen.triton_cpu.lanes import Indices, Key, Lanes, key_of
 from opweave.codegen.triton_cpu.operations import MADE, operation
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.codegen.triton_cpu.views import operand_indices

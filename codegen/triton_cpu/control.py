@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from opweave.codegen.instructions.emit import LLVM_TYPE, SIZE, Buffer, storage
+from opweave.codegen.instructions.operands import FALSE, I1, I64, PTR, VOID, Operand, Register, Typed
 from opweave.codegen.triton_cpu.access import step
 from opweave.codegen.triton_cpu.analysis import uniform_step
 from opweave.codegen.triton_cpu.context import Context, Induction, pointee_size
-from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, storage
 from opweave.codegen.triton_cpu.lanes import ZERO, Lanes
 from opweave.codegen.triton_cpu.loops import fill
 from opweave.codegen.triton_cpu.materialize import before_branch, before_region
-from opweave.codegen.triton_cpu.operands import FALSE, I1, I64, PTR, VOID, Operand, Register, Typed
 from opweave.codegen.triton_cpu.operations import MADE, REARRANGES, VIEWS, root
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.ttir import Block, Op, Region, Value

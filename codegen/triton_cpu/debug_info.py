@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from opweave.codegen.triton_cpu.emit import Emitter
+from opweave.codegen.instructions.emit import Emitter
 from opweave.registry.interrupts import contextmanager
 from opweave.registry.triton.ttir import Function, Op, walk
 

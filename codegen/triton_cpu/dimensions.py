@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
+from opweave.codegen.instructions.operands import Register
 from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, Key, key_of
-from opweave.codegen.triton_cpu.operands import Register
 from opweave.codegen.triton_cpu.operations import ROOTS, operation
 from opweave.registry.triton.ttir import Value
 

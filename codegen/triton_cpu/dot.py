@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from opweave.codegen.instructions.emit import FLOATS, SIZE, Buffer
+from opweave.codegen.instructions.operands import Operand
 from opweave.codegen.triton_cpu import narrow_dot, tiles
 from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.control import copy
 from opweave.codegen.triton_cpu.elementwise import cast, from_f32, to_f32
-from opweave.codegen.triton_cpu.emit import FLOATS, SIZE, Buffer
 from opweave.codegen.triton_cpu.lanes import ZERO, Indices, Lanes
 from opweave.codegen.triton_cpu.loops import fill, nest, outer_loops, vector_loop, vector_width
 from opweave.codegen.triton_cpu.microkernel import Shape, most_columns, product
-from opweave.codegen.triton_cpu.operands import Operand
 from opweave.codegen.triton_cpu.operations import root
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.ttir import Op, Value

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
+from opweave.codegen.instructions.emit import FLOATS, Buffer
 from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.dot import multiply
 from opweave.codegen.triton_cpu.elementwise import binary, cast, compare, constant, select, to_f32
-from opweave.codegen.triton_cpu.emit import FLOATS, Buffer
 from opweave.codegen.triton_cpu.lanes import Index, Indices, Lanes
 from opweave.codegen.triton_cpu.loops import materialize, nest
 from opweave.codegen.triton_cpu.operations import root

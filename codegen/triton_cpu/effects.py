@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from opweave.codegen.instructions.emit import FLOATS, LLVM_FLOATS, LLVM_TYPE, SIZE
+from opweave.codegen.instructions.operands import DOUBLE, I32, I64, NULL, PTR, LLVMType, Operand, Typed
 from opweave.codegen.triton_cpu.analysis import EXPENSIVE
 from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.elementwise import cast, to_f32
-from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_FLOATS, LLVM_TYPE, SIZE
 from opweave.codegen.triton_cpu.lanes import Indices, Lanes
 from opweave.codegen.triton_cpu.loops import materialize, outer_loops
 from opweave.codegen.triton_cpu.materialize import before_write
 from opweave.codegen.triton_cpu.memory import scalar_atomic
-from opweave.codegen.triton_cpu.operands import DOUBLE, I32, I64, NULL, PTR, LLVMType, Operand, Typed
 from opweave.codegen.triton_cpu.operations import root
 from opweave.registry.triton.ttir import Op, Value
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opweave.codegen.triton_cpu.context import Context, pointee_size, splat_literal
-from opweave.codegen.triton_cpu.emit import (
+from opweave.codegen.instructions.emit import (
     FLOAT8,
     FLOATS,
     LLVM_FLOATS,
@@ -22,9 +21,10 @@ from opweave.codegen.triton_cpu.emit import (
     suffix,
     vector,
 )
+from opweave.codegen.instructions.operands import FALSE, I1, POISON, Operand, Register
+from opweave.codegen.triton_cpu.context import Context, pointee_size, splat_literal
 from opweave.codegen.triton_cpu.float8 import decode, encode
 from opweave.codegen.triton_cpu.lanes import Indices, Lanes
-from opweave.codegen.triton_cpu.operands import FALSE, I1, POISON, Operand, Register
 from opweave.codegen.triton_cpu.operations import elementwise, lazy
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.ttir import Op, Value

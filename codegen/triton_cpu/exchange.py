@@ -6,10 +6,10 @@ own: its operand is in memory, and where the result is evaluated, the other posi
 
 from __future__ import annotations
 
+from opweave.codegen.instructions.operands import LLVMType, Operand, Register
 from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.lanes import Index, Indices, Lanes, replaced
 from opweave.codegen.triton_cpu.loops import materialize
-from opweave.codegen.triton_cpu.operands import LLVMType, Operand, Register
 from opweave.codegen.triton_cpu.operations import lazy, root
 from opweave.registry.triton.ttir import Function, Op, Value, walk
 

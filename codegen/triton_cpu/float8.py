@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import struct
 
-from opweave.codegen.triton_cpu.arithmetic import F32
+from opweave.codegen.instructions.arithmetic import F32
+from opweave.codegen.instructions.emit import FLOAT8, Float8, vector
+from opweave.codegen.instructions.operands import Operand
 from opweave.codegen.triton_cpu.context import Context
-from opweave.codegen.triton_cpu.emit import FLOAT8, Float8, vector
 from opweave.codegen.triton_cpu.lanes import Lanes
-from opweave.codegen.triton_cpu.operands import Operand
 
 
 def decode(cx: Context, x: Lanes) -> Lanes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from opweave.codegen.triton_cpu.operands import FALSE, TRUE, Operand
+from opweave.codegen.instructions.operands import FALSE, TRUE, Operand
 from opweave.registry.triton.ttir import Value
 
 

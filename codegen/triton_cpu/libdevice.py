@@ -11,12 +11,12 @@ import math
 import platform
 from collections.abc import Callable, Sequence
 
+from opweave.codegen.instructions.emit import LLVM_TYPE, SIZE, suffix, vector
+from opweave.codegen.instructions.operands import FALSE, I1, POISON, Operand
 from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.elementwise import binary, cast, compare, constant, intrinsic, select
-from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, suffix, vector
 from opweave.codegen.triton_cpu.lanes import Lanes
 from opweave.codegen.triton_cpu.math import apply
-from opweave.codegen.triton_cpu.operands import FALSE, I1, POISON, Operand
 from opweave.codegen.triton_cpu.operations import elementwise
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.codegen.triton_cpu.special import FUNCTIONS, function

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from math import prod
 
+from opweave.codegen.instructions.emit import SIZE, Buffer
+from opweave.codegen.instructions.operands import Operand, Register
 from opweave.codegen.triton_cpu.context import Context, pointee_size
 from opweave.codegen.triton_cpu.dimensions import merged
-from opweave.codegen.triton_cpu.emit import SIZE, Buffer
 from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, Key, key_of, replaced
-from opweave.codegen.triton_cpu.operands import Operand, Register
 from opweave.codegen.triton_cpu.operations import INDEX_OPS, MADE, REARRANGES, VIEWS
 from opweave.codegen.triton_cpu.plan import Kept, Place, comparison, largest_base, mask_parts, masked_off, plan_loop
 from opweave.codegen.triton_cpu.prefetch import addresses, ask

@@ -12,6 +12,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from opweave.codegen.instructions.emit import LLVM_TYPE, Buffer
+from opweave.codegen.instructions.operands import Operand, Register
 from opweave.codegen.kernel import APART
 from opweave.codegen.native.launch import HEAP
 from opweave.codegen.triton_cpu import (
@@ -35,12 +37,10 @@ from opweave.codegen.triton_cpu.analysis import Lowered, Reach, TargetFeatures, 
 from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.control import emit_blocks
 from opweave.codegen.triton_cpu.debug_info import DebugInfo
-from opweave.codegen.triton_cpu.emit import LLVM_TYPE, Buffer
 from opweave.codegen.triton_cpu.exchange import find_exchanges
 from opweave.codegen.triton_cpu.lanes import Indices, Lanes
 from opweave.codegen.triton_cpu.loops import materialize, nest, transposed_loads, write_all
 from opweave.codegen.triton_cpu.materialize import before_write, overlap, side_buffers, side_outputs
-from opweave.codegen.triton_cpu.operands import Operand, Register
 from opweave.codegen.triton_cpu.operations import ROOTS, WRITES, lazy, operation, root
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.inline import inline_calls

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from opweave.codegen.instructions.emit import Buffer
+from opweave.codegen.instructions.operands import Operand
 from opweave.codegen.triton_cpu.analysis import EXPENSIVE
 from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.control import scalar_region
-from opweave.codegen.triton_cpu.emit import Buffer
 from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, Lanes
 from opweave.codegen.triton_cpu.loops import materialize, nest, outer_loops
-from opweave.codegen.triton_cpu.operands import Operand
 from opweave.codegen.triton_cpu.operations import WRITES, operation, root
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.ttir import Op, walk

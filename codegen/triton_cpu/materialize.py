@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from opweave.codegen.instructions.emit import Buffer
 from opweave.codegen.triton_cpu.analysis import EXPENSIVE, enclosing, pointer_base
 from opweave.codegen.triton_cpu.context import Context, pointee_size
 from opweave.codegen.triton_cpu.distinct import is_distinct
-from opweave.codegen.triton_cpu.emit import Buffer
 from opweave.codegen.triton_cpu.loops import materialize
 from opweave.codegen.triton_cpu.operations import MADE, REARRANGES, ROOTS, VIEWS, WRITES
 from opweave.codegen.triton_cpu.plan import Kept

@@ -9,12 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from opweave.codegen.triton_cpu.access import check_access
-from opweave.codegen.triton_cpu.context import Context
-from opweave.codegen.triton_cpu.elementwise import from_f32, select, to_f32
-from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_FLOATS, LLVM_TYPE, SIZE, float_literal, storage, suffix, vector
-from opweave.codegen.triton_cpu.lanes import Indices, Lanes
-from opweave.codegen.triton_cpu.operands import (
+from opweave.codegen.instructions.emit import (
+    FLOATS,
+    LLVM_FLOATS,
+    LLVM_TYPE,
+    SIZE,
+    float_literal,
+    storage,
+    suffix,
+    vector,
+)
+from opweave.codegen.instructions.operands import (
     FALSE,
     I1,
     I16,
@@ -27,6 +32,10 @@ from opweave.codegen.triton_cpu.operands import (
     Register,
     Typed,
 )
+from opweave.codegen.triton_cpu.access import check_access
+from opweave.codegen.triton_cpu.context import Context
+from opweave.codegen.triton_cpu.elementwise import from_f32, select, to_f32
+from opweave.codegen.triton_cpu.lanes import Indices, Lanes
 from opweave.codegen.triton_cpu.operations import lazy
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.ttir import Op, Value

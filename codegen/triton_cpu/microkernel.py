@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from opweave.codegen.instructions.emit import FLOATS, LLVM_TYPE, SIZE, Emitter, vector
+from opweave.codegen.instructions.operands import PTR, VOID, Operand, Register
 from opweave.codegen.triton_cpu.context import Context
-from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE, Emitter, vector
-from opweave.codegen.triton_cpu.operands import PTR, VOID, Operand, Register
 
 #: Bytes that stay in the first cache beside what passes by.
 HALF_CACHE = 32 * 1024

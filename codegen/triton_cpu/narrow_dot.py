@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from opweave.codegen.instructions.emit import Buffer, splat, vector
+from opweave.codegen.instructions.operands import ZEROS, Operand, Register
 from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.elementwise import binary, constant
-from opweave.codegen.triton_cpu.emit import Buffer, splat, vector
 from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, replaced
 from opweave.codegen.triton_cpu.loops import contiguous_dimension, nest, vector_loop
 from opweave.codegen.triton_cpu.microkernel import (
@@ -25,7 +26,6 @@ from opweave.codegen.triton_cpu.microkernel import (
     multiply_groups,
     product,
 )
-from opweave.codegen.triton_cpu.operands import ZEROS, Operand, Register
 from opweave.codegen.triton_cpu.tiles import transposed
 from opweave.registry.triton.ttir import Op, Value
 

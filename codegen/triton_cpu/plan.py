@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from opweave.codegen.instructions.emit import SIZE, Buffer
+from opweave.codegen.instructions.operands import FALSE
 from opweave.codegen.triton_cpu.context import Context, splat_literal
-from opweave.codegen.triton_cpu.emit import SIZE, Buffer
 from opweave.codegen.triton_cpu.lanes import Index, Indices, Key, key_of
-from opweave.codegen.triton_cpu.operands import FALSE
 from opweave.codegen.triton_cpu.operations import INDEX_OPS, MADE, REARRANGES, VIEWS
 from opweave.codegen.triton_cpu.prefetch import Soon, soon
 from opweave.codegen.triton_cpu.strides import UNKNOWN, Strides

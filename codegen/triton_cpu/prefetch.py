@@ -20,11 +20,11 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from opweave.codegen.instructions.emit import Emitter
+from opweave.codegen.instructions.operands import I32, PTR, VOID, Operand
 from opweave.codegen.triton_cpu.analysis import EXPENSIVE, uniform_step
 from opweave.codegen.triton_cpu.context import Context, pointee_size, splat_literal
-from opweave.codegen.triton_cpu.emit import Emitter
 from opweave.codegen.triton_cpu.lanes import Indices, Lanes
-from opweave.codegen.triton_cpu.operands import I32, PTR, VOID, Operand
 from opweave.codegen.triton_cpu.operations import ROOTS, VIEWS, operation
 from opweave.codegen.triton_cpu.strides import Strides
 from opweave.registry.triton.ttir import Block, Op, Value

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from opweave.codegen.instructions.emit import LLVM_TYPE, SIZE, Buffer, float_literal, vector
+from opweave.codegen.instructions.operands import FALSE, POISON, TRUE, Operand, Register
 from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.control import scalar_region
 from opweave.codegen.triton_cpu.dimensions import merged
 from opweave.codegen.triton_cpu.elementwise import compare, select, to_f32
-from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, float_literal, vector
 from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, Lanes, replaced
 from opweave.codegen.triton_cpu.loops import (
     outer_loops,
@@ -24,7 +25,6 @@ from opweave.codegen.triton_cpu.loops import (
     write_all,
 )
 from opweave.codegen.triton_cpu.materialize import side_buffers, side_outputs
-from opweave.codegen.triton_cpu.operands import FALSE, POISON, TRUE, Operand, Register
 from opweave.codegen.triton_cpu.operations import operation, root
 from opweave.registry.triton.ttir import Op, Region, Value
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from math import prod
 from typing import NoReturn
 
+from opweave.codegen.instructions.emit import FLOATS, LLVM_TYPE, SIZE, literal
 from opweave.codegen.triton_cpu.context import dense_literals
-from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE, literal
 from opweave.codegen.triton_cpu.operations import operation, rule
 from opweave.registry.triton.ttir import Op, Region, Type, Value, callee_of, parse_type, split_signature, walk
 

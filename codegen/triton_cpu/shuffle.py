@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from opweave.codegen.instructions.emit import LLVM_TYPE, SIZE, Buffer, splat, storage, vector
+from opweave.codegen.instructions.operands import FALSE, I1, I8, I64, PTR, TRUE, VOID, ZEROS
 from opweave.codegen.triton_cpu.access import report
 from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.elementwise import cast, compare, select
-from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, splat, storage, vector
 from opweave.codegen.triton_cpu.lanes import Index, Indices, Lanes
 from opweave.codegen.triton_cpu.loops import fill, materialize, outer_loops
-from opweave.codegen.triton_cpu.operands import FALSE, I1, I8, I64, PTR, TRUE, VOID, ZEROS
 from opweave.codegen.triton_cpu.operations import lazy, root
 from opweave.registry.triton.ttir import Op, Value
 

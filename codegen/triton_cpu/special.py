@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from opweave.codegen.triton_cpu.arithmetic import Floats
+from opweave.codegen.instructions.arithmetic import Floats
+from opweave.codegen.instructions.emit import Emitter
+from opweave.codegen.instructions.operands import DOUBLE, Operand, Register
 from opweave.codegen.triton_cpu.context import Context
-from opweave.codegen.triton_cpu.emit import Emitter
-from opweave.codegen.triton_cpu.operands import DOUBLE, Operand, Register
 
 
 class F64(Floats):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from opweave.codegen.instructions.emit import Emitter
+from opweave.codegen.instructions.operands import Register
 from opweave.codegen.triton_cpu.context import Context, splat_literal
-from opweave.codegen.triton_cpu.emit import Emitter
 from opweave.codegen.triton_cpu.lanes import Indices, Key, Lanes, key_of
-from opweave.codegen.triton_cpu.operands import Register
 from opweave.codegen.triton_cpu.operations import VIEWS, operation
 from opweave.registry.triton.ttir import Value
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 
+from opweave.codegen.instructions.emit import FLOATS, SIZE, Buffer
+from opweave.codegen.instructions.operands import LLVMType, Operand, Register
 from opweave.codegen.triton_cpu.context import Context
-from opweave.codegen.triton_cpu.emit import FLOATS, SIZE, Buffer
 from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, Lanes, key_of, replaced
 from opweave.codegen.triton_cpu.loops import contiguous_dimension, everywhere, vector_loop, visited_at
 from opweave.codegen.triton_cpu.memory import LINE, Store, at_lines, emit_store, prepare_store
-from opweave.codegen.triton_cpu.operands import LLVMType, Operand, Register
 from opweave.codegen.triton_cpu.plan import bounded_everywhere
 from opweave.codegen.triton_cpu.strides import UNKNOWN
 from opweave.registry.triton.ttir import Op, Value

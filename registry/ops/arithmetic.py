@@ -196,6 +196,8 @@ def pow_(k: Any, x: Any, y: Any) -> Any:
     exponent = k.number(y)
     if exponent == 2.0:
         return x * x
+    if exponent in (3.0, -1.0, -2.0) and k.dtype(x).kind == "f":  # as PyTorch has them
+        return x * x * x if exponent == 3.0 else 1.0 / x if exponent == -1.0 else 1.0 / (x * x)
     if exponent in (0.5, -0.5):
         # The roots know the sign of zero, and that -inf has none; C's pow, which tensors of exponents get, does not.
         return k.sqrt(x) if exponent == 0.5 else k.rsqrt(x)

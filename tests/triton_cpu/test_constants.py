@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import opweave
-from opweave.codegen.triton_cpu.emit import literal
+from opweave.codegen.instructions.emit import literal
 
 
 def test_bfloat16_constants_are_what_is_printed_rounded_to_the_nearest():

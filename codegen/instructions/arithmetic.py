@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opweave.codegen.triton_cpu.emit import Emitter, float_literal, splat, vector
-from opweave.codegen.triton_cpu.operands import Operand, Register
+from opweave.codegen.instructions.emit import Emitter, float_literal, splat, vector
+from opweave.codegen.instructions.operands import Operand, Register
 
 
 class Floats:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from opweave.codegen.triton_cpu.operands import FALSE, I64, TRUE, VOID, Constant, LLVMType, Operand, Register, Typed
+from opweave.codegen.instructions.operands import FALSE, I64, TRUE, VOID, Constant, LLVMType, Operand, Register, Typed
 
 
 @dataclass(frozen=True)
