@@ -31,7 +31,7 @@ from opweave.registry.tape import NotTaped, Tape, record
 from opweave.registry.tensor import Tensor, allocate
 
 #: Calls of one function that are kept.
-_MOST_CALLS = 8
+_MOST_CALLS = 32
 _HAVE_VECTORCALL, _METHOD_DESCRIPTOR = 1 << 11, 1 << 17
 #: Where a class has its flags: behind the head, 18 words (`PyTypeObject` in the stable part of CPython's structures).
 _FLAGS_AT = object.__basicsize__ + 19 * ctypes.sizeof(ctypes.c_void_p)
