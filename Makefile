@@ -11,7 +11,9 @@
 #   make matrix   the kernel suite with each Triton that is supported        (matrix TRITONS=3.9)
 #   make packages fla, Liger, FlagGems and others, with `import torch` giving opweave; a few minutes
 #   make docs     the documentation as a site, in build/site
-#   make bench    beside PyTorch, on the CPU; about a quarter hour           (bench ARGS="--only steady")
+#   make bench    functions, models, products, kernels beside their peers; writes benchmarks/results.md and results.svg
+#                 (bench ARGS=--quick: ten minutes; ARGS="--jax-python python": of an interpreter that has JAX)
+#   make costs    calls, compilations, imports beside PyTorch; a quarter hour (costs ARGS="--only steady")
 #   make kernels  Triton kernels beside other libraries; writes benchmarks/kernels.md and kernels.svg
 
 PYTHON ?= python3
@@ -25,7 +27,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 # Tests start many processes, which start sooner from compiled files.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo examples quick check test lint stubs parity docs wheel matrix packages bench kernels clean
+.PHONY: demo examples quick check test lint stubs parity docs wheel matrix packages bench costs kernels clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -114,6 +116,9 @@ packages: $(VENV)/.stamp-parity .packages/.stamp
 	touch $@
 
 bench: $(VENV)/.stamp-bench
+	$(BIN)/python benchmarks/results.py $(ARGS)
+
+costs: $(VENV)/.stamp-bench
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
 kernels: $(VENV)/.stamp-bench

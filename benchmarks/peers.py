@@ -242,14 +242,15 @@ def _of_numba() -> Calls:
             for j in range(x.shape[1]):
                 out[i, j] = h[i, j] * scale * w[j]
 
-    arrays = inputs("Adam, 20 of 100,000")
-    parts = [arrays[i : i + 4] for i in range(0, len(arrays), 4)]
-    x, r, w = inputs("rms norm, residual")
-    h, out = np.empty_like(x), np.empty_like(x)
-    calls: Calls = {
-        "Adam, 20 of 100,000": lambda: [step(*part) for part in parts],
-        "rms norm, residual": lambda: norm(x, r, w, h, out),
-    }
+    calls: Calls = {}
+    if "Adam, 20 of 100,000" in WORK:
+        arrays = inputs("Adam, 20 of 100,000")
+        parts = [arrays[i : i + 4] for i in range(0, len(arrays), 4)]
+        calls["Adam, 20 of 100,000"] = lambda: [step(*part) for part in parts]
+    if "rms norm, residual" in WORK:
+        x, r, w = inputs("rms norm, residual")
+        h, out = np.empty_like(x), np.empty_like(x)
+        calls["rms norm, residual"] = lambda: norm(x, r, w, h, out)
     return calls
 
 

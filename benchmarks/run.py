@@ -1,4 +1,4 @@
-"""Compares opweave with PyTorch on the CPU: `make bench`, or `python benchmarks/run.py --only steady --rounds 5`.
+"""Compares opweave with PyTorch on the CPU: `make costs`, or `python benchmarks/run.py --only steady --rounds 5`.
 
 Every figure is a median over alternating rounds of one run on one machine, so ratios mean more than times. Nothing is
 asserted of the times. Steady kernels are run twice: with the allocator's page faults out of the way for everyone, which

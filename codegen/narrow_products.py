@@ -36,6 +36,8 @@ _DIMS = 4
 #: It is written as it should run (`llvm.PROMOTED`).
 _PROMOTED = -1
 
+#: 1 as float32.
+_ONE = 0x3F800000
 #: The address of a matrix or of a batch of them in two dimensions at most, its sizes and its strides; or what stands
 #: for them.
 Operand = tuple[Any, Sequence[Any], Sequence[Any]]
@@ -84,6 +86,13 @@ def run(
 
 def words_of(out: Operand, a: Operand, b: Operand, term: Operand | None, alpha: float, beta: float) -> tuple[Any, ...]:
     """A product as native code is told of it: the words of `narrow_products.FIELDS`. `b` may be a vector."""
+    if term is None and len(out[1]) == 2 == len(b[1]) and not (type(out[1][1]) is int and out[1][1] == 1):
+        # Most are such, and small ones take no longer than this.
+        (to, sizes, (down, _)), (left, (m, k), lefts), (right, _, rights) = out, a, b
+        return (
+            m, k, sizes[1], 1, 1, left, 0, 0, *lefts, right, 0, 0, *rights, to, 0, 0, down, 0, 0, 0, 0, 0,
+            _ONE if alpha == 1 else _bits(alpha), _ONE,
+        )  # fmt: skip
     if len(b[1]) == 1:
         b, out = _column(b), _column(out)
         term = None if term is None else _column(term)
@@ -127,6 +136,7 @@ def _repeated(term: Operand, ndim: int) -> tuple[Any, ...]:
     return (*[0] * (4 - len(steps)), *steps)[-4:]
 
 
+@functools.lru_cache(64)
 def _bits(value: float) -> int:
     return struct.unpack("<I", struct.pack("<f", value))[0]
 

@@ -115,7 +115,8 @@ def compile(
         Whether the program's tensors are part of the file, or a file of their own that is mapped: `model.weights`.
     products : {"triton", "blas"}
         Who multiplies matrices: kernels of the artifact, which then needs nothing but libc and libm; or CBLAS
-        (`cblas_sgemm`, `cblas_dgemm`), which it is to be linked with.
+        (`cblas_sgemm`, `cblas_dgemm`), which it is to be linked with. Half types and int8 are multiplied by code of the
+        artifact either way.
 
     Returns
     -------

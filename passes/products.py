@@ -117,11 +117,16 @@ def _is_exact(value: Tensor) -> bool:
     return value._device.is_host and value._dtype.name in ("float32", "float64")
 
 
+def _is_in_place(value: Tensor) -> bool:
+    """Whether a product reads operands and writes its result wherever they lie, on the CPU."""
+    return _is_exact(value) or (value._device.is_host and value._dtype.name in ("float16", "bfloat16"))
+
+
 def _is_for_blas(node: Node) -> bool:
     if declared(node) is None:
         return False
     sizes = [size for operand in node.args for size in value_of(operand)._sizes]
-    return _is_exact(value_of(node)) and all(type(size) is int and size > 0 for size in sizes)
+    return _is_in_place(value_of(node)) and all(type(size) is int and size > 0 for size in sizes)
 
 
 def _batched(node: Node, emit: Emitter, kept: set[Node]) -> Node | None:

@@ -59,6 +59,7 @@ _BITS = {
         ("avx512vbmi", 1), ("avx512vbmi2", 6), ("gfni", 8), ("vaes", 9), ("vpclmulqdq", 10), ("avx512vnni", 11),
         ("avx512bitalg", 12), ("avx512vpopcntdq", 14),
     )},
+    "avx512bf16": ("LEAF7_1_A", 5),
     **{name: ("EXTENDED_C", bit) for name, bit in (("sahf", 0), ("lzcnt", 5), ("sse4a", 6), ("fma4", 16))},
 }  # fmt: skip
 _OSXSAVE = 27
@@ -254,7 +255,9 @@ _BASELINE = {"x86_64": "x86-64"}
 
 def _wanted_bits(machine: Host) -> dict[str, object]:
     """What `cpuid` must say for a machine's code to run."""
-    found: dict[str, int] = dict.fromkeys(("LEAF1_C", "LEAF1_D", "LEAF7_B", "LEAF7_C", "EXTENDED_C", "XCR"), 0)
+    found: dict[str, int] = dict.fromkeys(
+        ("LEAF1_C", "LEAF1_D", "LEAF7_B", "LEAF7_C", "LEAF7_1_A", "EXTENDED_C", "XCR"), 0
+    )
     for feature in machine.features:
         if feature in _BITS:
             register, bit = _BITS[feature]

@@ -33,7 +33,14 @@ old:
 seven:
   %s = call i32 @leaf(i32 7, i32 @LEAF7_B@, i32 @LEAF7_C@, i32 0)
   %s.fine = icmp eq i32 %s, 0
-  br i1 %s.fine, label %more, label %lacks
+  br i1 %s.fine, label %further, label %lacks
+further:                                                 ; the second part of leaf 7
+  %f = call { i32, i32, i32, i32 } asm sideeffect "cpuid", "={ax},={bx},={cx},={dx},{ax},{cx}"(i32 7, i32 1)
+  %f.eax = extractvalue { i32, i32, i32, i32 } %f, 0
+  %f.not = xor i32 %f.eax, -1
+  %f.lacks = and i32 @LEAF7_1_A@, %f.not
+  %f.fine = icmp eq i32 %f.lacks, 0
+  br i1 %f.fine, label %more, label %lacks
 more:
   %e = call i32 @leaf(i32 -2147483647, i32 0, i32 @EXTENDED_C@, i32 0)
   %e.fine = icmp eq i32 %e, 0

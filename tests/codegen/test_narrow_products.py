@@ -163,6 +163,16 @@ def test_compiled_is_eager() -> None:
         np.testing.assert_array_equal(whole(compiled(x, w, bias)), whole(function(x, w, bias)))
 
 
+def test_batches_are_read_where_they_lie() -> None:
+    def function(q: Tensor, k: Tensor) -> Tensor:
+        return q.transpose(1, 2) @ k.permute(0, 2, 3, 1)
+
+    q, k = (laid(numbers(2, 9, 3, 16), opweave.bfloat16, "plain") for _ in range(2))
+    report = str(opweave.explain(function)(q, k))
+    assert "opweave.batched_mm" in report and "0 kernels" in report, report
+    np.testing.assert_array_equal(whole(opweave.compile(function)(q, k)), whole(function(q, k)))
+
+
 def test_whole_numbers_compiled() -> None:
     def function(x: Tensor, w: Tensor, scale: Tensor) -> Tensor:
         return aten._int_mm(x, w.t()) * scale

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opweave.codegen.native.correlation.vectors import Vectors
+from opweave.codegen.native.correlation.vectors import PAIRED, Vectors
 from opweave.codegen.native.correlation.words import BLOCK, PIECE, PITCH, Record
 from opweave.codegen.native.emitting import Function, Int
 
@@ -286,6 +286,39 @@ class Packing(Vectors):
                                 self._vstore(f, self._vload(f, self._at(f, of, i)), self._at(f, to, i))
         return f.end()
 
+    def _pairs(self) -> str:
+        """Functions: packed numbers become pairs of bfloat16, where they are; an odd one has zero beside it."""
+        if not self.kind.paired:
+            return ""
+        n, bits = self.lanes, f"<{self.lanes} x i32>"
+
+        def joined(f: Function, low: str, high: str, place: str) -> None:
+            first = f.op(f"lshr {bits} {f.op(f'bitcast {self.vector} {low} to {bits}')}, splat (i32 16)")
+            last = f.op(f"and {bits} {f.op(f'bitcast {self.vector} {high} to {bits}')}, splat (i32 -65536)")
+            f.line(f"store {bits} {f.op(f'or {bits} {first}, {last}')}, ptr {place}, align 4")
+
+        f = Function("internal void", "pair.rows", ["ptr at", "i64 k", "i64 width"], "noinline")
+        k = f.param("k")
+        with f.loop(0, k // 2) as i, f.loop(0, f.param("width"), n) as v:
+            low, high = (self._vload(f, self._at(f, "%at", (i * 2 + r) * self.wide + v)) for r in (0, 1))
+            joined(f, low, high, self._at(f, "%at", i * self.wide + v))
+        with f.when((k & 1).equals(1)), f.loop(0, f.param("width"), n) as v:
+            low = self._vload(f, self._at(f, "%at", (k - 1) * self.wide + v))
+            joined(f, low, "zeroinitializer", self._at(f, "%at", k // 2 * self.wide + v))
+        rows = f.end()
+        f = Function("internal void", "pair.places", ["ptr at", "i64 rows", "i64 k"], "noinline")
+        k = f.param("k")
+        with f.loop(0, f.param("rows")) as m:
+            row = self._at(f, "%at", m * PITCH)
+            with f.loop(0, k.up(2), n) as i:
+                parts = [self._vload(f, self._at(f, row, i * 2 + r)) for r in (0, n)]
+                joined(f, self._halved(f, parts, 0), self._halved(f, parts, 1), self._at(f, row, i))
+            with f.when((k & 1).equals(1)):
+                last = self._at(f, row, k // 2)
+                pair = f.op(f"load i32, ptr {last}")
+                f.line(f"store i32 {f.op(f'and i32 {pair}, 65535')}, ptr {last}")
+        return "\n\n".join((PAIRED, rows, f.end()))
+
     def _is_turned(self, c: Record) -> Int:
         """Whether a channel's taps lie side by side in the opposite order, and a register has them all."""
         taps, by = ([c[f"{name}{d}"] for d in range(3)] for name in ("taps", "w"))
@@ -304,6 +337,8 @@ class Packing(Vectors):
         """Terms [r0, r1) of some filters, a row each."""
         f, c, _ = self._open("filters", "ptr base", "i64 rows", "i64 r0", "i64 r1", "ptr to")
         rows, r0, r1, w_m = f.param("rows"), f.param("r0"), f.param("r1"), c["w_m"]
+        if self.kind.paired:
+            return self._filters_of_pairs(f, c, rows, r0, r1)
         bits = f"<{self.lanes} x i1>"
         several = f.room(bits)
         f.line(f"store {bits} zeroinitializer, ptr {several}")
@@ -319,6 +354,38 @@ class Packing(Vectors):
                 self._is_odd(f, value, self.vector, several, bits)
         self._note(f, c, several)
         return f.end()
+
+    def _filters_of_pairs(self, f: Function, c: Record, rows: Int, r0: Int, r1: Int) -> str:
+        """`_filters` where pairs are what lies in memory."""
+        w_m, count = c["w_m"], 2 * self.lanes
+        kind, several = f"<{count} x i16>", f.room("i32")
+        f.line(f"store i32 0, ptr {several}")
+        whole = (r1 - r0) // count * count
+
+        def keep(value: str, place: str) -> None:
+            f.line(f"store {kind} {value}, ptr {place}, align 4")
+            high = f.op(f"and {kind} {value}, splat (i16 32640)")
+            odd = f.op(f"bitcast <{count} x i1> {f.op(f'icmp eq {kind} {high}, splat (i16 32640)')} to i{count}")
+            before = f.op(f"load i32, ptr {several}")
+            f.line(f"store i32 {f.op(f'or i32 {before}, {odd}')}, ptr {several}")
+
+        with f.loop(0, rows) as m:
+            of, to = self._stored_at(f, "%base", m * w_m + r0), self._at(f, "%to", m * PITCH)
+            with f.loop(0, whole, count) as k:
+                self._ahead(f, self._stored_at(f, of, w_m * 3 + k))
+                keep(f.op(f"load {kind}, ptr {self._stored_at(f, of, k)}, align 2"), self._stored_at(f, to, k))
+            with f.when(whole < r1 - r0):
+                mask = self._below(f, r1 - r0 - whole, count)
+                value = f.op(
+                    f"call {kind} @llvm.masked.load.v{count}i16.p0(ptr align 2 {self._stored_at(f, of, whole)},"
+                    f" <{count} x i1> {mask}, {kind} zeroinitializer)"
+                )
+                keep(value, self._stored_at(f, to, whole))
+        found = Int(f, f.op(f"icmp ne i32 {f.op(f'load i32, ptr {several}')}, 0"))
+        with f.when(found):
+            c["odd"] = 1
+        declared = f"declare {kind} @llvm.masked.load.v{count}i16.p0(ptr, <{count} x i1>, {kind})"
+        return f"{declared}\n\n{f.end()}"
 
     def _ahead(self, f: Function, place: str) -> None:
         """Ask for what is read soon; there may be nothing."""

@@ -94,6 +94,9 @@ class Programs(Packing):
                     f.line(
                         f"call void @filters(ptr %c, ptr {t}, ptr {weight}, i64 {some}, i64 {r0}, i64 {r1}, ptr {left})"
                     )
+                    if self.kind.paired:
+                        with f.loop(0, panels) as j:
+                            f.line(f"call void @pair.rows(ptr {self._at(f, slab, j * far)}, i64 {k}, i64 {panel})")
                 later = (r0 > 0).choose(1, 0)
                 with f.loop(0, panels) as j:
                     here = (p1 - p0 - j * panel).least(panel)
@@ -170,6 +173,8 @@ class Programs(Packing):
                     f"call void @columns(ptr %c, ptr {t}, ptr {base}, i64 {r0}, i64 {r1}, ptr {left}, i64 0,"
                     f" i64 {PITCH})"
                 )
+                if self.kind.paired:
+                    f.line(f"call void @pair.places(ptr {left}, i64 {r1 - r0}, i64 {p1 - p0})")
                 later = (p0 > split * stretch).choose(1, 0)
                 with f.loop(0, panels) as j:
                     begin = j * each * self.lanes
@@ -179,6 +184,9 @@ class Programs(Packing):
                         of = self._stored_at(f, grads, begin * c["out_m"])
                         f.line(f"call void @turned(ptr %c, ptr {t}, ptr {of}, i64 {here}, ptr {columns})")
                         vectors = here.up(self.lanes)
+                        if self.kind.paired:
+                            width_ = vectors * self.lanes
+                            f.line(f"call void @pair.rows(ptr {columns}, i64 {p1 - p0}, i64 {width_})")
                         with f.loop(0, r1 - r0, self.high) as m:
                             a = self._at(f, left, m * PITCH)
                             to = self._at(f, sums, m * width + begin)

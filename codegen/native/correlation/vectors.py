@@ -5,6 +5,10 @@ from __future__ import annotations
 from opweave.codegen.native.correlation.words import BLOCK, PITCH, WORDS, Kind, Record
 from opweave.codegen.native.emitting import Function, Int, Number
 
+#: LLVM's name of what multiplies pairs.
+_PAIRS = "llvm.x86.avx512bf16.dpbf16ps.512"
+PAIRED = f"declare <16 x float> @{_PAIRS}(<16 x float>, <32 x bfloat>, <32 x bfloat>)"
+
 
 class Vectors:
     """Numbers in registers and in memory.
@@ -85,18 +89,17 @@ class Vectors:
         found = f.op(f"select i1 {nan}, i32 {quiet}, i32 {high}")
         return f.end(f"i16 {f.op(f'trunc i32 {found} to i16')}")
 
-    def _numbers(self, f: Function, value: Int) -> str:
+    def _numbers(self, f: Function, value: Int, n: int) -> str:
         """A register full of a number, and the numbers of its places before it, to be compared."""
-        n = self.lanes
         short = f.op(f"trunc i64 {value.least(1 << 20).most(-(1 << 20))} to i32")
         one = f.op(f"insertelement <{n} x i32> poison, i32 {short}, i64 0")
         return f.op(f"shufflevector <{n} x i32> {one}, <{n} x i32> poison, <{n} x i32> zeroinitializer")
 
-    def _below(self, f: Function, count: Int) -> str:
-        """Which places are before one."""
-        n = self.lanes
+    def _below(self, f: Function, count: Int, lanes: int | None = None) -> str:
+        """Which places are before one, of a register's or of so many."""
+        n = lanes or self.lanes
         places = ", ".join(f"i32 {i}" for i in range(n))
-        return f.op(f"icmp slt <{n} x i32> <{places}>, {self._numbers(f, count)}")
+        return f.op(f"icmp slt <{n} x i32> <{places}>, {self._numbers(f, count, n)}")
 
     def _loaded(self, f: Function, place: str, mask: str) -> str:
         """Some of the numbers in a row as they are computed with, zeros for the others."""
@@ -131,8 +134,16 @@ class Vectors:
         stores = f"declare void @llvm.masked.store.v{n}{real}.p0({vector}, ptr, <{n} x i1>)"
         return "\n\n".join((declared, stores, first, between))
 
+    def _dot(self, f: Function, a: str, b: str, total: str) -> str:
+        """`total` and products: of numbers, or of pairs of narrow ones."""
+        if not self.kind.paired:
+            return self._fma(f, a, b, total)
+        pairs = f"<{2 * self.lanes} x bfloat>"
+        a, b = (f.op(f"bitcast {self.vector} {x} to {pairs}") for x in (a, b))
+        return f.op(f"call {self.vector} @{_PAIRS}({self.vector} {total}, {pairs} {a}, {pairs} {b})")
+
     def _micro(self, vectors: int) -> str:
-        """Rows by `vectors` registers of columns; `more`: add to what is there."""
+        """Rows by `vectors` registers of columns, over `k` numbers or pairs; `more`: add to what is there."""
         rows, kind = range(self.high), self.vector
         f = Function(
             "internal void", f"micro.{vectors}",
@@ -159,7 +170,7 @@ class Vectors:
                 one = self._splat(f, f.op(f"load {self.real}, ptr {self._at(f, along, m * PITCH)}"))
                 for v in range(vectors):
                     old = f.op(f"load {kind}, ptr {sums[m][v]}")
-                    f.line(f"store {kind} {self._fma(f, one, columns[v], old)}, ptr {sums[m][v]}")
+                    f.line(f"store {kind} {self._dot(f, columns[v], one, old)}, ptr {sums[m][v]}")
 
         k = f.param("k")
         even = k & -2
@@ -176,6 +187,8 @@ class Vectors:
     def _multiply(
         self, f: Function, vectors: Int, k: Number, a: str, b: str, c: str, ldc: Number, bias: str, more: Number
     ) -> None:
+        if self.kind.paired:
+            k = (f.const(0) + k).up(2)
         for v in (1, 2, 3):
             with f.when(vectors.equals(v)):
                 f.line(f"call void @micro.{v}(i64 {k}, ptr {a}, ptr {b}, ptr {c}, i64 {ldc}, ptr {bias}, i64 {more})")

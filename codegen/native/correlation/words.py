@@ -50,17 +50,21 @@ class Kind:
         Of a vector register.
     registers : int
         How many there are.
+    paired : bool
+        Whether the machine multiplies pairs of bfloat16, and does.
     """
 
     stored: str
     bits: int
     registers: int
+    paired: bool = False
 
     @classmethod
     def of(cls, stored: str, machine: Host) -> Kind:
         """For a machine."""
         many = machine.vector_bits == 512 or machine.triple.startswith(("aarch64", "arm64"))
-        return cls(stored, machine.vector_bits, 32 if many else 16)
+        paired = stored == "bfloat" and machine.vector_bits == 512 and "avx512bf16" in machine.features
+        return cls(stored, machine.vector_bits, 32 if many else 16, paired)
 
     @property
     def real(self) -> str:

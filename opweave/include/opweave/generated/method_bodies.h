@@ -7,6 +7,7 @@ inline Tensor Tensor::_exponent() const { static detail::HostOp op("aten::_expon
 inline Tensor Tensor::_fft_c2c(IntArrayRef dim, int64_t normalization, bool forward) const { static detail::HostOp op("aten::_fft_c2c"); return detail::Call(op).t((*this)).l(dim).i(normalization).b(forward).tensor(); }
 inline Tensor Tensor::_fft_c2r(IntArrayRef dim, int64_t normalization, int64_t last_dim_size) const { static detail::HostOp op("aten::_fft_c2r"); return detail::Call(op).t((*this)).l(dim).i(normalization).i(last_dim_size).tensor(); }
 inline Tensor Tensor::_fft_r2c(IntArrayRef dim, int64_t normalization, bool onesided) const { static detail::HostOp op("aten::_fft_r2c"); return detail::Call(op).t((*this)).l(dim).i(normalization).b(onesided).tensor(); }
+inline Tensor Tensor::_int_mm(const Tensor& mat2) const { static detail::HostOp op("aten::_int_mm"); return detail::Call(op).t((*this)).t(mat2).tensor(); }
 inline Tensor Tensor::_linalg_eigvals() const { static detail::HostOp op("aten::_linalg_eigvals"); return detail::Call(op).t((*this)).tensor(); }
 inline Scalar Tensor::_local_scalar_dense() const { static detail::HostOp op("aten::_local_scalar_dense"); return detail::Call(op).t((*this)).scalar(); }
 inline Tensor Tensor::_log_softmax(int64_t dim, bool half_to_float) const { static detail::HostOp op("aten::_log_softmax"); return detail::Call(op).t((*this)).i(dim).b(half_to_float).tensor(); }

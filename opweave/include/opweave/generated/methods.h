@@ -5,6 +5,7 @@ Tensor _exponent() const;
 Tensor _fft_c2c(IntArrayRef dim, int64_t normalization, bool forward) const;
 Tensor _fft_c2r(IntArrayRef dim, int64_t normalization, int64_t last_dim_size) const;
 Tensor _fft_r2c(IntArrayRef dim, int64_t normalization, bool onesided) const;
+Tensor _int_mm(const Tensor& mat2) const;
 Tensor _linalg_eigvals() const;
 Scalar _local_scalar_dense() const;
 Tensor _log_softmax(int64_t dim, bool half_to_float) const;
