@@ -428,7 +428,7 @@ def _share(one: Tensor, other: Tensor) -> bool:
 
 
 def _refuse_aliases(op: OpOverload, outputs: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Raise if an output shares memory with an input or another output: every stage relies on the schema, which says it does not."""
+    """Raise if an output shares memory with an input or another output: stages trust the schema, which says not."""
     given = None
     before: list[tuple[Tensor, int, int]] = []
     for output in tensors_in(outputs):

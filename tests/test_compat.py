@@ -39,6 +39,35 @@ def f(x):
 
 assert f(torch.ones(1)).item() in (2, 3)
 
+class Product(torch.autograd.Function):
+    @staticmethod
+    @torch.amp.custom_fwd(device_type="cpu")
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a.mm(b)
+
+    @staticmethod
+    @torch.amp.custom_bwd(device_type="cpu")
+    def backward(ctx, grad):
+        a, b = ctx.saved_tensors
+        return grad.mm(b.t()), a.t().mm(grad)
+
+a = torch.ones(2, 2, requires_grad=True)
+with torch.autocast("cpu", dtype=torch.bfloat16):
+    product = Product.apply(a, torch.ones(2, 2))
+product.float().sum().backward()
+assert product.dtype is torch.bfloat16 and a.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+torch._dynamo.mark_dynamic(torch.ones(3, 2), 0)
+
+class Zeros(nn.Module):
+    def forward(self, x):
+        n = x.item()
+        torch._check(n >= 0)
+        torch._check(n < 10)
+        return torch.zeros(n)
+
+assert torch.export.export(Zeros(), (torch.tensor(3),)).module()(torch.tensor(5)).shape == (5,)
+
 class Mine(DTensor):
     def of(self, x: DTensor | None, group: dist.ProcessGroup = None): ...
 

@@ -23,8 +23,8 @@ from opweave.optim.scheduling import (
 )
 
 __all__ = [
-    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR",
-    "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",
+    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",
+    "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",
     "ReduceLROnPlateau", "SequentialLR", "StepLR",
 ]  # fmt: skip
 
@@ -423,8 +423,8 @@ class CyclicLR(LRScheduler):
     step_size_up, step_size_down : int
         How many steps a rate rises and falls; as long where the second is None.
     mode : str
-        `"triangular"`; `"triangular2"`, where the height of each cycle is half of the last one's; `"exp_range"`, where it
-        falls by `gamma` in each step.
+        `"triangular"`; `"triangular2"`, where the height of each cycle is half of the last one's; `"exp_range"`, where
+        it falls by `gamma` in each step.
     gamma : float
         For `"exp_range"`.
     scale_fn : callable, optional

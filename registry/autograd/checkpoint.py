@@ -15,8 +15,8 @@ from typing import Any, Generic, ParamSpec, TypeVar
 import optree
 
 from opweave.registry.autograd.graph import ErrorNode, attach
-from opweave.registry.autograd.saved_hooks import saved_tensors_hooks
 from opweave.registry.autograd.mode import enable_grad
+from opweave.registry.autograd.saved_hooks import saved_tensors_hooks
 from opweave.registry.device import cpu
 from opweave.registry.errors import ArgumentError, AutogradError, UnsupportedError
 from opweave.registry.keys import AUTOCAST_MASK, GRAD, state

@@ -179,6 +179,11 @@ class OpNode(Node):
     def __getattr__(self, name: str) -> Any:
         """What is saved for backward, as `_saved_self`, `_saved_result`."""
         saved = self.__dict__.get("saved", {})
+        if self.freed and name.startswith("_saved_") and name[7:] in (*self.plan.names, "result"):
+            raise AutogradError(
+                "saved tensors are read a second time", got=f"{self.name()}, whose saved values were dropped",
+                hint="pass retain_graph=True to backward or grad",
+            )  # fmt: skip
         if not name.startswith("_saved_") or name[7:] not in saved:
             raise AttributeError(f"{self.plan.label} object has no attribute {name!r}", name=name, obj=self)
         return restore(saved[name[7:]], self)

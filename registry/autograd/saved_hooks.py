@@ -57,7 +57,7 @@ class save_on_cpu(saved_tensors_hooks):
     Parameters
     ----------
     pin_memory : bool
-        Whether that memory is pinned, for faster copies to and from a GPU.
+        Has no effect: memory is not pinned.
     device_type : str
         The device that tensors come from.
     """
@@ -66,8 +66,7 @@ class save_on_cpu(saved_tensors_hooks):
         aten = ops.aten
 
         def pack(t: Tensor) -> tuple[Any, Tensor]:
-            moved = aten._to_copy.default(t, device=cpu) if t._device is not cpu else t
-            return t._device, moved.pin_memory() if pin_memory and t._device is not cpu else moved
+            return t._device, t if t._device is cpu else aten._to_copy.default(t, device=cpu)
 
         def unpack(packed: tuple[Any, Tensor]) -> Tensor:
             device, t = packed

@@ -69,8 +69,8 @@ def _resolve(self: Tensor, key: Any) -> tuple[Tensor, list[Tensor | None]]:
     """(the view that basic indexing gives, index tensors by its dimensions)."""
     if _is_written_as_list(key):
         warnings.warn(
-            "index: a list with lists or tensors in it counts as a tuple, x[tuple(indices)]; NumPy takes it as an array, "
-            "x[opweave.tensor(indices)]",
+            "index: a list with lists or tensors in it counts as a tuple, x[tuple(indices)]; NumPy takes it as an "
+            "array, x[opweave.tensor(indices)]",
             stacklevel=3,
         )
         key = tuple(key)

@@ -193,6 +193,15 @@ def test_an_implementation_that_returns_its_argument(body):
         fresh_op(body)(X)
 
 
+def test_an_implementation_whose_outputs_share_memory():
+    def twice(x):
+        y = x * 2
+        return y, y
+
+    with refused(RegistrationError, "two outputs share memory", __file__):
+        fresh_op(twice, schema="(Tensor x) -> (Tensor, Tensor)")(X)
+
+
 @pytest.mark.parametrize("result", [3, None, np.zeros((2, 3)), (1,), "x"])
 def test_a_fake_rule_of_the_wrong_type(result):
     op = fresh_op(copy, lambda x: result)
