@@ -515,6 +515,11 @@ class _Backward(_Printer):
             return
         self.line(f"less = tl.load(delta + i{f'{only}0.0' if only else ''})")
         self.line(f"t = p * (t - less[None, :]) * {a.scale!r}")
+        # A row that is NaN has no gradient where it is hidden.
+        if a.is_causal:
+            self.line("t = tl.where(j[:, None] <= i[None, :], t, 0.0)")
+        if "mask" in self.values and not a.hidden_is_zero:
+            self.line(f"t = tl.where({self.turned('mask', 'tl.where(seen, 1.0, 0.0)')} != 0.0, t, 0.0)")
         for k, part in enumerate(self.qk):
             masks = [*down, *self.inside(part, f"d{k}[None, :]", self.width)]
             if "key_grad" in a.results:

@@ -321,7 +321,10 @@ class _Match:
         if any(not statically_known_true(size > 0) for size in (batch, m, n)):
             return False
         rows, columns = (hint(size) for size in sizes((m, n)))
-        return pays(rows, columns, max(width, depth), causal=self.is_causal, backward=self.back is not None)
+        is_dense = not self.is_causal and (self.mask is None or self.hidden is not None)
+        return pays(
+            rows, columns, max(width, depth), causal=self.is_causal, dense=is_dense, backward=self.back is not None
+        )
 
     # ---- replacement -----------------------------------------------------------------------------------------------
 
@@ -398,14 +401,14 @@ class _Match:
         self.inner.add(target)
 
 
-def pays(m: int, n: int, width: int, *, causal: bool, backward: bool) -> bool:
+def pays(m: int, n: int, width: int, *, causal: bool, dense: bool, backward: bool) -> bool:
     """Whether the kernel is no slower, by what was measured (`benchmarks/attention.py`)."""
     if m < _FEWEST or n < _FEWEST:
         return False
     if not backward:
         return True
     # The backward makes one product more than there are apart, unless half of them are left out.
-    return m * n >= (_CAUSAL if causal else _ALL if width <= _NARROW else _ALL_WIDE)
+    return m * n >= (_CAUSAL if causal else _ALL if dense and width <= _NARROW else _ALL_WIDE)
 
 
 # ---- what nodes are ------------------------------------------------------------------------------------------------
