@@ -86,9 +86,7 @@ def measure(shape: str, kind: str) -> str:
             out = function(torch.nn.functional, kind, seen)(*tensors)
             return torch.autograd.grad(out, tensors, grad) if backward else out
 
-        kernel, apart, peer = least(
-            [ours(lambda *a, **k: True), ours(lambda *a, **k: False), torchs], OPTIONS.rounds
-        )
+        kernel, apart, peer = least([ours(lambda *a, **k: True), ours(lambda *a, **k: False), torchs], OPTIONS.rounds)
         cells += [f"{kernel:.3f}", f"{apart:.3f}", f"{peer:.3f}", f"{apart / kernel:.2f}", f"{peer / kernel:.2f}"]
     return f"| {shape} | {kind} | {' | '.join(cells)} |"
 

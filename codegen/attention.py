@@ -355,7 +355,7 @@ class _Forward(_Printer):
     def shown(self) -> None:
         """Leave out the blocks before the first and behind the last of which the mask shows something."""
         bn = self.bn
-        self.line("shown, hidden = end, 0")
+        self.line("shown, hidden = end, end - end")
         with self.under(f"for first in range(0, end, {bn}):"):
             self.line(f"j = first + tl.arange(0, {bn})")
             masks = [f"(i[:, None] < {self.rows})", f"(j[None, :] < {self.columns})"]
@@ -494,7 +494,7 @@ class _Backward(_Printer):
         limits = [*bound, *(["(j[:, None] <= i[None, :])"] if a.is_causal else [])]
         if limits:
             self.line(f's = tl.where({" & ".join(limits)}, s, float("-inf"))')
-        self.line(f"""sums = tl.load(rows + i{f'{only}float("inf")' if only else ''})""")
+        self.line(f"""sums = tl.load(rows + i{f'{only}float("inf")' if only else ""})""")
         self.line("p = tl.exp2(s - sums[None, :])")
         weights = "p"
         if "mask" in self.values and a.fill != -math.inf:
@@ -531,7 +531,6 @@ class _Backward(_Printer):
                 masked = " & ".join([*masks, "(first > begin)"])
                 self.line(f"before = tl.load(place, mask={masked}, other=0.0)")
                 self.line(f"tl.store(place, {self.dot('tl.trans(t)', f'k{k}', 'before')}{_masked(masks)})")
-
 
     def turned_terms(self, masks: Sequence[str]) -> None:
         """What is done to the scores `s` of a tile with a row for each key."""

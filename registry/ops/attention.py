@@ -54,7 +54,9 @@ def result_spec(query: Tensor, value: Tensor) -> TensorSpec:
     return contiguous([b, heads, m, value._sizes[3]], query._dtype.compute, query._device)
 
 
-def _attention_spec(query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, mask: Tensor | None, *_: Any) -> Any:
+def _attention_spec(
+    query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, mask: Tensor | None, *_: Any
+) -> Any:
     _check(query, key, value, bias, mask)
     rows = contiguous(query._sizes[:3], query._dtype.compute, query._device)
     return result_spec(query, value), rows
