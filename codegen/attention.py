@@ -173,7 +173,7 @@ class _Printer:
         self.type = query._dtype.compute.name
         #: Numbers that are not fixed, by name.
         self.open: dict[str, Any] = {}
-        batch, self.heads, self.m, self.width = query._sizes
+        self.heads, self.m, self.width = query._sizes[1:]
         self.n, self.depth = self.values["key"]._sizes[2], self.values["value"]._sizes[3]
         self.bm, self.bn = _blocks(attention, self.m, self.n)
         self.rows, self.columns = self.number("queries", self.m), self.number("keys", self.n)
@@ -411,7 +411,7 @@ class _Forward(_Printer):
 class _Backward(_Printer):
     def body(self) -> list[str]:
         """All lines of the function: tiles have a row for each key."""
-        bm, bn, a = self.bm, self.bn, self.a
+        bn, a = self.bn, self.a
         self.begin("tl.program_id(0)")
         for operand in ("rows", "delta"):
             self.line(f"{operand} += pair * {self.rows}")

@@ -275,12 +275,10 @@ class _Match:
             self.query_factor = query.args[1]
             query = query.args[0]
         turned = _turned(key)
-        bare = [_widened_from(x) for x in (query, turned or key, value)]
-        if all(x is not None for x in bare) and len({value_of(x)._dtype.name for x in bare}) == 1:
+        key, self.key_turned = turned or key, turned is None
+        bare = [x for x in map(_widened_from, (query, key, value)) if x is not None]
+        if len(bare) == 3 and len({value_of(x)._dtype.name for x in bare}) == 1:
             query, key, value = bare
-            self.key_turned = turned is None
-        else:
-            key, self.key_turned = turned or key, turned is None
         if not self.joined:
             key, value = (key if self.key_turned else _once(key)), _once(value)
         self.query, self.key, self.value = query, key, value
@@ -453,7 +451,8 @@ def _guarded(node: Node) -> tuple[Node, Node, Node] | None:
 
 def _step_of(node: Node) -> tuple[_Step, Node] | None:
     """What a call does to scores, and to which."""
-    a, b, *rest = (*node.args, None)
+    given: list[Any] = [*node.args, None]
+    a, b, *rest = given
     target = node.target
     if target is aten.mul.Tensor and _is_factor(b):
         return _Step("mul", b), a

@@ -66,7 +66,7 @@ def _counts(node: Node, dim: int) -> bool:
     if value.ndim < -dim or any(type(size) is not int or size != 1 for size in others):
         return False
     while node.target in (aten.unsqueeze.default, *VIEWS):
-        node = node.args[0]
+        (node,) = node.all_input_nodes
     if node.target is aten.arange.default:
         return True
     if node.target is aten.arange.start_step:
