@@ -65,32 +65,35 @@ def measure(shape: str, kind: str) -> str:
     dtype = getattr(torch, OPTIONS.dtype)
     theirs = [torch.randn(batch, heads, n, width).to(dtype) for n in (queries, keys, keys)]
     seen = torch.ones(queries, keys, dtype=torch.bool).tril()
-    ours_seen = ow.tensor(seen.numpy())
     grad = torch.randn(batch, heads, queries, width).to(dtype)
-    cells = []
+    cells: list[str] = []
     for backward in (False, True)[: 1 if OPTIONS.forward else 2]:
-        tensors = [t.clone().requires_grad_(backward) for t in theirs]
-        own = [ow.from_dlpack(t.clone()).requires_grad_(backward) for t in theirs]
-        given = ow.from_dlpack(grad)
-
-        def ours(pays: Callable[..., bool], own: Any = own, given: Any = given) -> Callable[[], Any]:
-            call = ow.compile(function(ow.nn.functional, kind, ours_seen, int(pays(0))))
-            real, attention.pays = attention.pays, pays
-            out = call(*own)
-            if backward:
-                ow.autograd.grad(out, own, given)
-            attention.pays = real
-            return (lambda: ow.autograd.grad(call(*own), own, given)) if backward else (lambda: call(*own))
-
-        def torchs(tensors: Any = tensors) -> Any:
-            out = function(torch.nn.functional, kind, seen)(*tensors)
-            return torch.autograd.grad(out, tensors, grad) if backward else out
-
-        kernel, apart, peer = least(
-            [ours(lambda *a, **k: True), ours(lambda *a, **k: False), torchs], OPTIONS.rounds
-        )
-        cells += [f"{kernel:.3f}", f"{apart:.3f}", f"{peer:.3f}", f"{apart / kernel:.2f}", f"{peer / kernel:.2f}"]
+        cells += compared(kind, backward, theirs, seen, grad)
     return f"| {shape} | {kind} | {' | '.join(cells)} |"
+
+
+def compared(kind: str, backward: bool, theirs: Sequence[Any], seen: Any, grad: Any) -> list[str]:
+    """Times of the kernel, of what it replaces and of PyTorch, and how they are to each other."""
+    tensors = [t.clone().requires_grad_(backward) for t in theirs]
+    ours_seen = ow.tensor(seen.numpy())
+    own = [ow.from_dlpack(t.clone()).requires_grad_(backward) for t in theirs]
+    given = ow.from_dlpack(grad)
+
+    def ours(pays: Callable[..., bool], own: Any = own, given: Any = given) -> Callable[[], Any]:
+        call = ow.compile(function(ow.nn.functional, kind, ours_seen, int(pays(0))))
+        real, attention.pays = attention.pays, pays
+        out = call(*own)
+        if backward:
+            ow.autograd.grad(out, own, given)
+        attention.pays = real
+        return (lambda: ow.autograd.grad(call(*own), own, given)) if backward else (lambda: call(*own))
+
+    def torchs(tensors: Any = tensors) -> Any:
+        out = function(torch.nn.functional, kind, seen)(*tensors)
+        return torch.autograd.grad(out, tensors, grad) if backward else out
+
+    kernel, apart, peer = least([ours(lambda *a, **k: True), ours(lambda *a, **k: False), torchs], OPTIONS.rounds)
+    return [f"{kernel:.3f}", f"{apart:.3f}", f"{peer:.3f}", f"{apart / kernel:.2f}", f"{peer / kernel:.2f}"]
 
 
 def main() -> None:

@@ -173,7 +173,7 @@ class _Printer:
         self.type = query._dtype.compute.name
         #: Numbers that are not fixed, by name.
         self.open: dict[str, Any] = {}
-        batch, self.heads, self.m, self.width = query._sizes
+        self.heads, self.m, self.width = query._sizes[1:]
         self.n, self.depth = self.values["key"]._sizes[2], self.values["value"]._sizes[3]
         self.bm, self.bn = _blocks(attention, self.m, self.n)
         self.rows, self.columns = self.number("queries", self.m), self.number("keys", self.n)
@@ -355,7 +355,7 @@ class _Forward(_Printer):
     def shown(self) -> None:
         """Leave out the blocks before the first and behind the last of which the mask shows something."""
         bn = self.bn
-        self.line("shown, hidden = end, 0")
+        self.line("shown, hidden = end, end - end")
         with self.under(f"for first in range(0, end, {bn}):"):
             self.line(f"j = first + tl.arange(0, {bn})")
             masks = [f"(i[:, None] < {self.rows})", f"(j[None, :] < {self.columns})"]
@@ -411,7 +411,7 @@ class _Forward(_Printer):
 class _Backward(_Printer):
     def body(self) -> list[str]:
         """All lines of the function: tiles have a row for each key."""
-        bm, bn, a = self.bm, self.bn, self.a
+        bn, a = self.bn, self.a
         self.begin("tl.program_id(0)")
         for operand in ("rows", "delta"):
             self.line(f"{operand} += pair * {self.rows}")
@@ -515,6 +515,11 @@ class _Backward(_Printer):
             return
         self.line(f"less = tl.load(delta + i{f'{only}0.0' if only else ''})")
         self.line(f"t = p * (t - less[None, :]) * {a.scale!r}")
+        # A row that is NaN has no gradient where it is hidden.
+        if a.is_causal:
+            self.line("t = tl.where(j[:, None] <= i[None, :], t, 0.0)")
+        if "mask" in self.values and not a.hidden_is_zero:
+            self.line(f"t = tl.where({self.turned('mask', 'tl.where(seen, 1.0, 0.0)')} != 0.0, t, 0.0)")
         for k, part in enumerate(self.qk):
             masks = [*down, *self.inside(part, f"d{k}[None, :]", self.width)]
             if "key_grad" in a.results:

@@ -15,21 +15,20 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from opweave.fake.symbolic import statically_known_true
 from opweave.passes import canonicalize, cse
+from opweave.passes.triangles import VIEWS, causal
 from opweave.registry.op import ops
-from opweave.registry.tensor import Tensor
 from opweave.tracer.declared import declared
 from opweave.tracer.emission import Emitter, value_of
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.loops.size import hint, sizes
 
 aten = ops.aten
-_VIEWS = (aten.view.default, aten._unsafe_view.default, aten.reshape.default)
 _COMPUTED = ("float32", "float64")
 _HALF = ("float16", "bfloat16")
 #: The fewest queries and keys; with a backward, the fewest scores of a head, causal or not, and those of wide heads.
@@ -125,11 +124,18 @@ class _Match:
             node = scores
         self.scores = node
         while node.target is not aten.bmm.default:
-            if declared(node) is None or not _same_sizes(node, self.softmax) or value_of(node)._dtype.name not in _COMPUTED:
+            if (
+                declared(node) is None
+                or not _same_sizes(node, self.softmax)
+                or value_of(node)._dtype.name not in _COMPUTED
+            ):
                 return False
             self.inner.add(node)
-            if node.target in _VIEWS:
+            if node.target in VIEWS:
                 node = node.args[0]
+                while node.target in VIEWS and declared(node) is not None:
+                    self.inner.add(node)
+                    node = node.args[0]
                 break
             step = _step_of(node)
             if step is None:
@@ -144,12 +150,14 @@ class _Match:
         """From the softmax on to the second product."""
         node = self.softmax
         if self.hidden is not None:
-            masked = [u for u in node.users if u.target is aten.where.self and u.args[0] is self.hidden and u.args[2] is node]
+            masked = [
+                u for u in node.users if u.target is aten.where.self and u.args[0] is self.hidden and u.args[2] is node
+            ]
             if len(masked) != 1 or masked[0].args[1] != 0:
                 return False
             (node,) = masked
             self.inner.add(node)
-        views = [user for user in node.users if user.target in _VIEWS]
+        views = [user for user in node.users if user.target in VIEWS]
         if value_of(node).ndim != 3:
             if len(views) != 1 or value_of(views[0]).ndim != 3:
                 return False
@@ -188,7 +196,7 @@ class _Match:
                     return False
                 self.inner.add(node)
                 node = node.args[2]
-            if node.target in _VIEWS:
+            if node.target in VIEWS:
                 self.inner.add(node)
                 node = node.args[0]
             if node.target is not aten.bmm.default or not _is_transposed(node.args[1], self.second.args[1]):
@@ -230,7 +238,7 @@ class _Match:
             if step.kind != "add" and not following(lambda u, step=step: _undoes(u, node, step)):
                 return None
         if value_of(node).ndim != 3 and not following(
-            lambda u: u.target in _VIEWS and value_of(u)._sizes == value_of(self.first)._sizes
+            lambda u: u.target in VIEWS and value_of(u)._sizes == value_of(self.first)._sizes
         ):
             return None
         queries = [u for u in node.users if u.target is aten.bmm.default and u.args[0] is node]
@@ -267,12 +275,10 @@ class _Match:
             self.query_factor = query.args[1]
             query = query.args[0]
         turned = _turned(key)
-        bare = [_widened_from(x) for x in (query, turned or key, value)]
-        if all(x is not None for x in bare) and len({value_of(x)._dtype.name for x in bare}) == 1:
+        key, self.key_turned = turned or key, turned is None
+        bare = [x for x in map(_widened_from, (query, key, value)) if x is not None]
+        if len(bare) == 3 and len({value_of(x)._dtype.name for x in bare}) == 1:
             query, key, value = bare
-            self.key_turned = turned is None
-        else:
-            key, self.key_turned = turned or key, turned is None
         if not self.joined:
             key, value = (key if self.key_turned else _once(key)), _once(value)
         self.query, self.key, self.value = query, key, value
@@ -292,7 +298,7 @@ class _Match:
                 if self.bias is not None or (self.mask is not None and self.mask.fill == math.inf):
                     return False
                 self.bias, self.bias_factor = step.operand, outer
-            elif step.fill == -math.inf and _causal(step.operand, sizes_of_scores) is (not step.inverted):
+            elif step.fill == -math.inf and causal(step.operand) is (not step.inverted):
                 self.is_causal = True
             else:
                 if self.mask is not None or (self.bias is not None or self.is_causal) and step.fill != -math.inf:
@@ -321,7 +327,10 @@ class _Match:
         if any(not statically_known_true(size > 0) for size in (batch, m, n)):
             return False
         rows, columns = (hint(size) for size in sizes((m, n)))
-        return pays(rows, columns, max(width, depth), causal=self.is_causal, backward=self.back is not None)
+        is_dense = not self.is_causal and (self.mask is None or self.hidden is not None)
+        return pays(
+            rows, columns, max(width, depth), causal=self.is_causal, dense=is_dense, backward=self.back is not None
+        )
 
     # ---- replacement -----------------------------------------------------------------------------------------------
 
@@ -373,9 +382,7 @@ class _Match:
             parts = 1
             if type(batch) is int and type(heads) is int:
                 parts = max(1, min(-(-_PROGRAMS // (batch * heads)), hint(*sizes((keys,))) // 128))
-            made = emit.call(
-                ops.opweave.attention_backward.default, source, delta, rows, *operands, parts, like=like
-            )
+            made = emit.call(ops.opweave.attention_backward.default, source, delta, rows, *operands, parts, like=like)
             query, key, value = _items(emit, made, 3, like)
             if back.query is not None:
                 if parts > 1:
@@ -398,14 +405,14 @@ class _Match:
         self.inner.add(target)
 
 
-def pays(m: int, n: int, width: int, *, causal: bool, backward: bool) -> bool:
+def pays(m: int, n: int, width: int, *, causal: bool, dense: bool, backward: bool) -> bool:
     """Whether the kernel is no slower, by what was measured (`benchmarks/attention.py`)."""
     if m < _FEWEST or n < _FEWEST:
         return False
     if not backward:
         return True
     # The backward makes one product more than there are apart, unless half of them are left out.
-    return m * n >= (_CAUSAL if causal else _ALL if width <= _NARROW else _ALL_WIDE)
+    return m * n >= (_CAUSAL if causal else _ALL if dense and width <= _NARROW else _ALL_WIDE)
 
 
 # ---- what nodes are ------------------------------------------------------------------------------------------------
@@ -436,13 +443,16 @@ def _guarded(node: Node) -> tuple[Node, Node, Node] | None:
     if hidden.target not in (aten.eq.Tensor, aten.eq.Scalar) or hidden.args[1] != -math.inf:
         return None
     most = hidden.args[0]
-    is_most = most.target is aten.amax.default and most.args[0] is scores and list(most.args[1]) == [-1] and most.args[2]
-    return (hidden, most, scores) if is_most else None
+    if most.target is not aten.amax.default or most.args[0] is not scores or most.args[2] is not True:
+        return None
+    last = value_of(scores).ndim - 1
+    return (hidden, most, scores) if [d % (last + 1) for d in most.args[1]] == [last] else None
 
 
 def _step_of(node: Node) -> tuple[_Step, Node] | None:
     """What a call does to scores, and to which."""
-    a, b, *rest = (*node.args, None)
+    given: list[Any] = [*node.args, None]
+    a, b, *rest = given
     target = node.target
     if target is aten.mul.Tensor and _is_factor(b):
         return _Step("mul", b), a
@@ -467,7 +477,7 @@ def _leads_to_product(node: Node) -> bool:
     for _ in range(8):
         if node.target is aten.bmm.default:
             return True
-        if node.target in _VIEWS:
+        if node.target in VIEWS:
             node = node.args[0]
             continue
         step = _step_of(node) if node.op == "call_function" else None
@@ -510,10 +520,9 @@ def _turned(node: Node) -> Node | None:
 
 def _source(node: Node) -> Node:
     """The batched matrices that a product's operand shows as one batch, or a copy of them."""
-    shown = node
-    if shown.target not in _VIEWS or declared(shown) is None:
+    if node.target not in VIEWS or declared(node) is None:
         return node
-    source = shown.args[0]
+    source = node.args[0]
     own, other = value_of(node)._sizes, value_of(source)._sizes
     if tuple(other[-2:]) != tuple(own[-2:]) or len(other) != 4:
         return node
@@ -525,7 +534,7 @@ def _source(node: Node) -> Node:
 
 def _once(node: Node) -> Node:
     """Heads before they were repeated."""
-    if node.target not in _VIEWS or declared(node) is None:
+    if node.target not in VIEWS or declared(node) is None:
         return node
     wide = node.args[0]
     if wide.target is aten.clone.default:
@@ -557,69 +566,13 @@ def _scaled_alone(product_: Node, factor: float) -> Node | None:
     """The node that multiplies a product by a factor, if nothing else reads the product."""
     node = product_
     users = list(node.users)
-    if len(users) == 1 and users[0].target in _VIEWS:
+    if len(users) == 1 and users[0].target in VIEWS:
         node, users = users[0], list(users[0].users)
-    if len(users) == 1 and users[0].target is aten.mul.Tensor and users[0].args[0] is node and users[0].args[1] == factor:
+    if (
+        len(users) == 1
+        and users[0].target is aten.mul.Tensor
+        and users[0].args[0] is node
+        and users[0].args[1] == factor
+    ):
         return users[0]
     return None
-
-
-def _causal(mask: Node, scores: Sequence[Any]) -> bool | None:
-    """Whether a mask shows each query the keys up to its own place (True) or those behind it (False)."""
-    while mask.target in (aten.unsqueeze.default, aten.expand.default, *_VIEWS):
-        source = value_of(mask.args[0])._sizes
-        if len(source) < 2 or tuple(source[-2:]) != tuple(value_of(mask)._sizes[-2:]):
-            break
-        mask = mask.args[0]
-    if mask.target in (aten.logical_not.default, aten.bitwise_not.default):
-        found = _causal(mask.args[0], scores)
-        return None if found is None else not found
-    if mask.target in (aten.eq.Scalar, aten.eq.Tensor) and mask.args[1] == 0:
-        found = _triangle(mask.args[0])
-        return None if found is None else not found
-    triangle = _triangle(mask)
-    if triangle is not None:
-        return triangle
-    if mask.target not in _ORDERS or len(mask.args) < 2 or not all(isinstance(x, Node) for x in mask.args[:2]):
-        return None
-    a, b = mask.args[:2]
-    if _counts(a, -2) and _counts(b, -1):
-        return {"ge": True, "lt": False}.get(_ORDERS[mask.target])
-    if _counts(a, -1) and _counts(b, -2):
-        return {"le": True, "gt": False}.get(_ORDERS[mask.target])
-    return None
-
-
-_ORDERS: dict[Any, str] = {aten.ge.Tensor: "ge", aten.le.Tensor: "le", aten.gt.Tensor: "gt", aten.lt.Tensor: "lt"}
-
-
-def _triangle(node: Node) -> bool | None:
-    """Of ones in a triangle: whether they are those of `_causal`."""
-    if node.target not in (aten.tril.default, aten.triu.default) or not isinstance(node.args[0], Node):
-        return None
-    ones = node.args[0]
-    is_ones = ones.target is aten.ones.default or (ones.target is aten.full.default and ones.args[1] in (1, True))
-    diagonal = node.args[1] if len(node.args) > 1 else node.kwargs.get("diagonal", 0)
-    if not is_ones or value_of(ones).ndim != 2:
-        return None
-    if node.target is aten.tril.default:
-        return True if diagonal == 0 else None
-    return False if diagonal == 1 else None
-
-
-def _counts(node: Node, dim: int) -> bool:
-    """Whether elements are their places along a dimension from the end."""
-    value = value_of(node)
-    if not isinstance(value, Tensor) or value._dtype.kind not in "iu":
-        return False
-    others = [size for d, size in enumerate(value._sizes) if d - value.ndim != dim]
-    if value.ndim < -dim or any(type(size) is not int or size != 1 for size in others):
-        return False
-    while node.target in (aten.unsqueeze.default, *_VIEWS):
-        node = node.args[0]
-    if node.target is aten.arange.default:
-        return True
-    if node.target is aten.arange.start_step:
-        step = node.args[2] if len(node.args) > 2 else 1
-        return node.args[0] == 0 and step == 1
-    return node.target is aten.arange.start and node.args[0] == 0

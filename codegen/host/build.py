@@ -275,7 +275,7 @@ class _Builder:
             self._allocate(local, sizes_from(value._sizes), sizes_from(value._strides))
             results.append(local)
         inputs = tuple(map(self._local, found.operands.values()))
-        arguments = [Address(local) for local in (*inputs, *results)]
+        arguments: list[Address | Number] = [Address(local) for local in (*inputs, *results)]
         arguments += self._numbers(attention.numbers_of(found))
         grid = self._numbers(attention.programs(found))
         self._add(Launch(self.origin, Attends(found), grid, inputs, tuple(results), tuple(arguments)))

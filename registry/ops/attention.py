@@ -54,7 +54,9 @@ def result_spec(query: Tensor, value: Tensor) -> TensorSpec:
     return contiguous([b, heads, m, value._sizes[3]], query._dtype.compute, query._device)
 
 
-def _attention_spec(query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, mask: Tensor | None, *_: Any) -> Any:
+def _attention_spec(
+    query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, mask: Tensor | None, *_: Any
+) -> Any:
     _check(query, key, value, bias, mask)
     rows = contiguous(query._sizes[:3], query._dtype.compute, query._device)
     return result_spec(query, value), rows
@@ -127,7 +129,7 @@ def attention_backward(
 
     That of the query is to be summed over parts of the keys; those of keys and values are for each head of the query.
     """
-    made = tuple(allocate_like(spec) for spec in _backward_spec(grad, delta, rows, query, key, value, parts))
+    first, second, third = map(allocate_like, _backward_spec(grad, delta, rows, query, key, value, parts))
     xp, heads = query._device.xp, query._sizes[1]
     with np.errstate(all="ignore"):
         given, q = _wide(grad), _wide(query)
@@ -137,12 +139,11 @@ def attention_backward(
         ds = weights * (given @ xp.swapaxes(v, -1, -2) - delta._array[..., None]) * scale
         if mask is not None:
             ds = xp.where(mask._array != inverted, ds, 0.0)
-        first = made[0]._array
-        first[1:] = 0
-        first[0] = ds @ k
-        made[1]._array[...] = xp.swapaxes(q, -1, -2) @ ds
-        made[2]._array[...] = xp.swapaxes(weights, -1, -2) @ given
-    return made
+        first._array[1:] = 0
+        first._array[0] = ds @ k
+        second._array[...] = xp.swapaxes(q, -1, -2) @ ds
+        third._array[...] = xp.swapaxes(weights, -1, -2) @ given
+    return first, second, third
 
 
 @attention.with_samples

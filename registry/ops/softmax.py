@@ -281,7 +281,7 @@ def scaled_dot_product_attention(
         scores = aten.where(attn_mask, scores, -math.inf)
     elif attn_mask is not None:
         scores = aten.add.Tensor(scores, widened(attn_mask))
-    if attn_mask is None:
+    if attn_mask is None or type(key._sizes[-2]) is int and not key._sizes[-2]:
         weights = aten._softmax.default(scores, -1, False)
     else:
         # Rows that are hidden entirely are kept from the softmax too: its NaN there would be that of their gradient.
