@@ -21,10 +21,6 @@ extensions = ["myst_parser"]
 source_suffix = {".md": "markdown"}
 myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence"]
-suppress_warnings = [
-    "myst.header",  # the table of differences begins its sections as it was generated
-    "misc.highlighting_failure",  # printed graphs and C with gaps
-]
 exclude_patterns = ["_build"]
 html_theme = "alabaster"
 html_theme_options = {
