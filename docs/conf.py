@@ -1,7 +1,8 @@
 """How Sphinx makes the site: `make docs`, or `sphinx-build -W docs build/site`. It needs no network.
 
 The pages are Markdown, which GitHub shows too, read by myst-parser; the reference is written from the docstrings of
-what `import opweave` gives, as they stand.
+what `import opweave` gives, as they stand. The notebooks are run, and fail where a cell gives something else than what is
+stored with it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
+import runpy
 from pathlib import Path
 
 os.environ.setdefault("OPWEAVE_CACHE", "0")
@@ -19,11 +21,6 @@ extensions = ["myst_parser"]
 source_suffix = {".md": "markdown"}
 myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence"]
-suppress_warnings = [
-    "myst.header",  # the table of differences begins its sections as it was generated
-    "myst.xref_missing",  # links to files of the repository that are no pages
-    "misc.highlighting_failure",  # printed graphs and C with gaps
-]
 exclude_patterns = ["_build"]
 html_theme = "alabaster"
 html_theme_options = {
@@ -65,4 +62,17 @@ def write_reference(folder: Path) -> None:
     (folder / "index.md").write_text(f"# Reference\n\n```{{toctree}}\n:maxdepth: 1\n\n{pages}\n```\n")
 
 
+def write_notebooks(folder: Path) -> None:
+    """A page for each notebook, with what its cells give now."""
+    notebooks = runpy.run_path(str(folder / "run.py"))
+    for path in sorted(folder.glob("*.ipynb")):
+        notebook = notebooks["read"](path)
+        found = notebooks["run"](notebook)
+        wrong = notebooks["differences"](notebook, found)
+        if wrong:
+            raise SystemExit("\n".join([f"{path.name}: python docs/notebooks/run.py --write", *wrong]))
+        path.with_suffix(".md").write_text(notebooks["page"](notebook, found, path.name))
+
+
+write_notebooks(Path(__file__).parent / "notebooks")
 write_reference(Path(__file__).parent / "reference")

@@ -59,7 +59,7 @@ class Version:
         return sum(line.startswith("kernel") for line in self.fusion.splitlines())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """What `explain` found; prints as a report.
 
@@ -126,6 +126,9 @@ class Explanation:
                 else []
             )
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return str(self)  # what a prompt shows
 
     def _repr_html_(self) -> str:
         parts = [f"<b>{escape(self.name)}</b>"]

@@ -115,6 +115,9 @@ class GraphModule(ModuleTree):
             print(text)
         return text
 
+    def _repr_html_(self) -> str:
+        return self.graph._repr_html_()
+
     def __repr__(self) -> str:
         return f"<GraphModule {self.name}: {len(self.graph)} nodes>"
 

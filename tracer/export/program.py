@@ -151,6 +151,9 @@ class ExportedProgram:
         signature = "\n".join(line if line.startswith("#") or not line else f"#   {line}" for line in lines)
         return f"{self.graph_module.code}\n\n{signature}\n"
 
+    def _repr_html_(self) -> str:
+        return self.graph._repr_html_()
+
     def __repr__(self) -> str:
         return f"<ExportedProgram {self.name}: {len(self.graph)} nodes>"
 
