@@ -168,6 +168,10 @@ class _ForInductor:
         raise UnsupportedError("torch._inductor is not there", got="a call of what was made for it")
 
 
+def _for_inductor(*names: str) -> dict[str, Any]:
+    return {name: type(name, (_ForInductor,), {}) for name in names}
+
+
 class ScalingType(enum.IntEnum):
     """What scales of products belong to."""
 
@@ -368,10 +372,10 @@ PRESENT: dict[str, dict[str, Any]] = {
     "torch._inductor.lowering": {"register_lowering": _registers, "lowerings": {}},
     "torch._inductor.pattern_matcher": {
         "register_lowering_pattern": _registers, "register_graph_pattern": _registers,
-        **dict.fromkeys(("Arg", "CallFunction", "KeywordArg", "PatternMatcherPass"), _ForInductor),
+        **_for_inductor("Arg", "CallFunction", "KeywordArg", "PatternMatcherPass"),
     },
-    "torch._inductor.custom_graph_pass": {"CustomGraphPass": _ForInductor},
-    "torch._inductor.select_algorithm": {"ExternKernelChoice": _ForInductor},
+    "torch._inductor.custom_graph_pass": _for_inductor("CustomGraphPass"),
+    "torch._inductor.select_algorithm": _for_inductor("ExternKernelChoice"),
     "torch._inductor.fx_passes.freezing_patterns": {"register_freezing_graph_pattern": _registers},
     "torch.distributed.tensor.experimental": {"register_sharding": _registers, "local_map": _registers},
     "torch._inductor.config": dict(  # noqa: C408
