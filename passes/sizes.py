@@ -85,6 +85,8 @@ def hoist(graph: Graph) -> Graph:
         last = max(sources, key=place.__getitem__, default=None)
         if last is None:
             continue
+        if last.op == "placeholder":
+            last = graph.placeholders()[-1]
         # A number that others read as well only moves forwards.
         for one in sorted(chain, key=place.__getitem__):
             if place[one] > place[last]:

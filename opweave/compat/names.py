@@ -7,13 +7,14 @@ be named. Where PyTorch's module has another place here, `PLACES` says it.
 from __future__ import annotations
 
 import contextlib
+import enum
 import functools
 import importlib.resources
 import os
 import re
 import typing
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, Self
 from urllib.parse import urlparse
 
 import numpy as np
@@ -30,9 +31,10 @@ from opweave.registry.annotations import infer_schema
 from opweave.registry.autograd.graph import RemovableHandle
 from opweave.registry.device import Device, cpu, is_cuda_available
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import ArgumentError
+from opweave.registry.errors import ArgumentError, UnsupportedError
 from opweave.registry.higher_order import HigherOrderOperator
 from opweave.registry.keys import DispatchKey, DispatchKeySet, DispatchMode, state
+from opweave.registry.library import Library
 from opweave.registry.op import OpOverload, OpOverloadPacket, ops, registry
 from opweave.registry.random_state import get_rng_state, set_rng_state
 from opweave.registry.tags import Tag
@@ -109,9 +111,17 @@ class OutOfMemoryError(RuntimeError):
     """What PyTorch raises where a GPU's memory is used up: nothing here does."""
 
 
-def record_function(name: str, args: Any = None) -> contextlib.AbstractContextManager[None]:
+class record_function(contextlib.ContextDecorator):  # noqa: N801  # PyTorch's name
     """A name for what a profiler sees; `opweave.profile` has kernels alone, and reads none."""
-    return contextlib.nullcontext()
+
+    def __init__(self, name: str, args: Any = None) -> None:
+        self.name = name
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
 
 
 def get_enum(reduction: str) -> int:
@@ -151,6 +161,38 @@ def _torch_home() -> str:
     return os.path.expanduser(os.environ.get("TORCH_HOME", os.path.join(caches, "torch")))
 
 
+class _ForInductor:
+    """What packages make for PyTorch's compiler, patterns and choices of kernels: it is kept, and nothing else."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.args, self.kwargs = args, kwargs
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise UnsupportedError("torch._inductor is not there", got="a call of what was made for it")
+
+
+def _for_inductor(*names: str) -> dict[str, Any]:
+    return {name: type(name, (_ForInductor,), {}) for name in names}
+
+
+class ScalingType(enum.IntEnum):
+    """What scales of products belong to."""
+
+    TensorWise = 0
+    RowWise = 1
+    BlockWise1x16 = 2
+    BlockWise1x32 = 3
+    BlockWise1x128 = 4
+    BlockWise128x128 = 5
+
+
+class SwizzleType(enum.IntEnum):
+    """How scales of products lie in memory."""
+
+    NO_SWIZZLE = 0
+    SWIZZLE_32_4_4 = 1
+
+
 class _Keys:
     """`torch._C.DispatchKey`: of hardware that is not there no tensor has a key, so that its keys are `Undefined`."""
 
@@ -174,6 +216,14 @@ def _where_defined(register: Callable[..., Any]) -> Callable[..., Any]:
         return register(op, *args, **settings)
 
     return registers
+
+
+def _impl(qualname: Any, *args: Any, **settings: Any) -> Any:
+    """`torch.library.impl`, which does nothing for an op of a library that is not loaded."""
+    name = f"{qualname.ns}::{args[0]}" if isinstance(qualname, Library) and isinstance(args[0], str) else qualname
+    if isinstance(name, str) and name.partition(".")[0] not in registry.packets:
+        return _same
+    return library.impl(qualname, *args, **settings)
 
 
 def _compile(
@@ -290,8 +340,10 @@ PRESENT: dict[str, dict[str, Any]] = {
     "torch._prims_common": promotion.NAMES,
     "torch.serialization": {"add_safe_globals": _none, "safe_globals": contextlib.nullcontext},
     "torch.utils.hooks": {"RemovableHandle": RemovableHandle},
+    "torch.nn.functional": {"ScalingType": ScalingType, "SwizzleType": SwizzleType},
     "torch.library": {
-        name: _where_defined(getattr(library, name)) for name in ("register_fake", "register_autograd", "register_vmap")
+        "impl": _impl,
+        **{name: _where_defined(getattr(library, name)) for name in ("register_fake", "register_autograd", "register_vmap")},
     },
     "torch.onnx": {"register_custom_op_symbolic": _none, "is_in_onnx_export": _no},
     "torch.onnx.symbolic_helper": {"parse_args": _registers},
@@ -318,7 +370,12 @@ PRESENT: dict[str, dict[str, Any]] = {
     "torch._inductor": {},
     "torch._inductor.decomposition": {"register_decomposition": _registers, "decompositions": {}},
     "torch._inductor.lowering": {"register_lowering": _registers, "lowerings": {}},
-    "torch._inductor.pattern_matcher": {"register_lowering_pattern": _registers, "register_graph_pattern": _registers},
+    "torch._inductor.pattern_matcher": {
+        "register_lowering_pattern": _registers, "register_graph_pattern": _registers,
+        **_for_inductor("Arg", "CallFunction", "KeywordArg", "PatternMatcherPass"),
+    },
+    "torch._inductor.custom_graph_pass": _for_inductor("CustomGraphPass"),
+    "torch._inductor.select_algorithm": _for_inductor("ExternKernelChoice"),
     "torch._inductor.fx_passes.freezing_patterns": {"register_freezing_graph_pattern": _registers},
     "torch.distributed.tensor.experimental": {"register_sharding": _registers, "local_map": _registers},
     "torch._inductor.config": dict(  # noqa: C408

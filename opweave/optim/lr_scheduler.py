@@ -295,7 +295,127 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self._last_lr = self._rates
 
 
-class OneCycleLR(LRScheduler):
+class _Cycling(LRScheduler):
+    """Schedules that let the momentum fall while rates rise."""
+
+    def _cycle(self, optimizer: Optimizer, cycles: bool, least: Any, most: Any, last_epoch: int) -> None:
+        """Whether the momentum follows, and its bounds, of all groups or of each."""
+        self.cycle_momentum = cycles
+        self.use_beta1 = "betas" in optimizer.defaults
+        if not cycles:
+            return
+        if not self.use_beta1 and "momentum" not in optimizer.defaults:
+            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+        groups = optimizer.param_groups
+        self.base_momentums = each_group("base_momentum", groups, least)
+        self.max_momentums = each_group("max_momentum", groups, most)
+        if last_epoch == -1:
+            for group, low, high in zip(groups, self.base_momentums, self.max_momentums, strict=True):
+                group["base_momentum"], group["max_momentum"] = low, high
+                self._set_momentum(group, high)
+
+    def _set_momentum(self, group: dict[str, Any], value: float) -> None:
+        if self.use_beta1:
+            group["betas"] = (value, *group["betas"][1:])
+        else:
+            group["momentum"] = value
+
+
+class CyclicLR(_Cycling):
+    """Rates that go from `base_lr` to `max_lr` and back along straight lines, again and again (Smith 2017).
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose rates are set.
+    base_lr, max_lr : float or list of float
+        The bounds, of all groups or of each.
+    step_size_up, step_size_down : int, optional
+        Steps of the rising and of the falling half; both are equal where the latter is None.
+    mode : str
+        How the height of cycles changes: ``"triangular"``, not at all; ``"triangular2"``, it halves with each;
+        ``"exp_range"``, by `gamma` with each step.
+    gamma : float
+        Of ``"exp_range"``.
+    scale_fn : callable, optional
+        The height's factor by the number of the cycle, or of the step; `mode` then decides nothing.
+    scale_mode : str
+        ``"cycle"`` or ``"iterations"``: what `scale_fn` takes.
+    cycle_momentum : bool
+        Whether the momentum falls while rates rise, and the other way round.
+    base_momentum, max_momentum : float or list of float
+        Its bounds.
+    last_epoch : int
+        As of `LRScheduler`.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        base_lr: float | Sequence[float],
+        max_lr: float | Sequence[float],
+        step_size_up: int = 2000,
+        step_size_down: int | None = None,
+        mode: str = "triangular",
+        gamma: float = 1.0,
+        scale_fn: Callable[[float], float] | None = None,
+        scale_mode: str = "cycle",
+        cycle_momentum: bool = True,
+        base_momentum: float | Sequence[float] = 0.8,
+        max_momentum: float | Sequence[float] = 0.9,
+        last_epoch: int = -1,
+    ) -> None:
+        if scale_fn is None and mode not in ("triangular", "triangular2", "exp_range"):
+            raise ValueError(f"CyclicLR: unknown mode {mode!r}, and no scale_fn")
+        groups = optimizer.param_groups
+        lowest = each_group("base_lr", groups, base_lr)
+        self.max_lrs = each_group("max_lr", groups, max_lr)
+        if last_epoch == -1:
+            for group, low in zip(groups, lowest, strict=True):
+                set_rate(group, "lr", low)
+        rise = float(step_size_up)
+        self.total_size = rise + (rise if step_size_down is None else float(step_size_down))
+        self.step_ratio = rise / self.total_size
+        self.mode, self.gamma, self._custom = mode, gamma, scale_fn
+        self.scale_mode = "iterations" if scale_fn is None and mode == "exp_range" else scale_mode
+        self._cycle(optimizer, cycle_momentum, base_momentum, max_momentum, last_epoch)
+        super().__init__(optimizer, last_epoch)
+        self.base_lrs = lowest
+
+    def scale_fn(self, x: float) -> float:
+        """The factor of the height at a cycle, or a step."""
+        if self._custom is not None:
+            return self._custom(x)
+        if self.mode == "triangular2":
+            return 1 / (2.0 ** (x - 1))
+        return self.gamma**x if self.mode == "exp_range" else 1.0
+
+    def get_lr(self) -> list[float]:
+        """Of this step; sets the momentum too."""
+        cycle = math.floor(1 + self.last_epoch / self.total_size)
+        part = 1.0 + self.last_epoch / self.total_size - cycle
+        height = part / self.step_ratio if part <= self.step_ratio else (part - 1) / (self.step_ratio - 1)
+        factor = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
+        if self.cycle_momentum:
+            bounds = self.base_momentums, self.max_momentums
+            for group, low, high in zip(self.optimizer.param_groups, *bounds, strict=True):
+                self._set_momentum(group, high - (high - low) * height * factor)
+        return [low + (high - low) * height * factor for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the optimizer and functions; of `scale_fn` what an object keeps."""
+        held = {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "_custom")}
+        function = self._custom
+        return {**held, "_custom": None if hasattr(function, "__code__") else dict(getattr(function, "__dict__", {}))}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict` gave."""
+        self.__dict__.update({k: v for k, v in state_dict.items() if k != "_custom"})
+        if state_dict["_custom"] and self._custom is not None:
+            self._custom.__dict__.update(state_dict["_custom"])
+
+
+class OneCycleLR(_Cycling):
     """Rates that rise to `max_lr` and fall far below where they began, in one cycle of all steps (Smith & Topin 2018).
 
     Parameters
@@ -364,23 +484,12 @@ class OneCycleLR(LRScheduler):
         else:
             self._phases.append((total_steps - 1, "max_lr", "min_lr", "base_momentum", "max_momentum"))
         groups = optimizer.param_groups
-        self.cycle_momentum = cycle_momentum
-        self.use_beta1 = "betas" in optimizer.defaults
-        if cycle_momentum and not self.use_beta1 and "momentum" not in optimizer.defaults:
-            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
         if last_epoch == -1:
             for group, highest in zip(groups, each_group("max_lr", groups, max_lr), strict=True):
                 group["initial_lr"] = highest / div_factor
                 group["max_lr"] = highest
                 group["min_lr"] = group["initial_lr"] / final_div_factor
-            if cycle_momentum:
-                bounds = (
-                    each_group("base_momentum", groups, base_momentum),
-                    each_group("max_momentum", groups, max_momentum),
-                )
-                for group, least, most in zip(groups, *bounds, strict=True):
-                    group["base_momentum"], group["max_momentum"] = least, most
-                    _set_momentum(group, most)
+        self._cycle(optimizer, cycle_momentum, base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
@@ -400,97 +509,8 @@ class OneCycleLR(LRScheduler):
         for group in self.optimizer.param_groups:
             found.append(between(group[first_lr], group[last_lr], part))
             if self.cycle_momentum:
-                _set_momentum(group, between(group[first_momentum], group[last_momentum], part))
+                self._set_momentum(group, between(group[first_momentum], group[last_momentum], part))
         return found
-
-
-def _set_momentum(group: dict[str, Any], value: float) -> None:
-    if "betas" in group:
-        group["betas"] = (value, *group["betas"][1:])
-    else:
-        group["momentum"] = value
-
-
-class CyclicLR(LRScheduler):
-    """Rates that go between two bounds and back, again and again (Smith 2017).
-
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose rates are set.
-    base_lr, max_lr : float or list of float
-        The bounds, of all groups or of each.
-    step_size_up, step_size_down : int
-        How many steps a rate rises and falls; as long where the second is None.
-    mode : str
-        `"triangular"`; `"triangular2"`, where the height of each cycle is half of the last one's; `"exp_range"`, where
-        it falls by `gamma` in each step.
-    gamma : float
-        For `"exp_range"`.
-    scale_fn : callable, optional
-        What the height is multiplied with, in place of a mode's: of the cycle (from 1) or of the step.
-    scale_mode : str
-        Of which: `"cycle"` or `"iterations"`.
-    cycle_momentum : bool
-        Whether the momentum falls while rates rise, and the other way round.
-    base_momentum, max_momentum : float or list of float
-        Its bounds.
-    last_epoch : int
-        As of `LRScheduler`.
-    """
-
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        base_lr: float | Sequence[float],
-        max_lr: float | Sequence[float],
-        step_size_up: int = 2000,
-        step_size_down: int | None = None,
-        mode: str = "triangular",
-        gamma: float = 1.0,
-        scale_fn: Callable[[float], float] | None = None,
-        scale_mode: str = "cycle",
-        cycle_momentum: bool = True,
-        base_momentum: float | Sequence[float] = 0.8,
-        max_momentum: float | Sequence[float] = 0.9,
-        last_epoch: int = -1,
-    ) -> None:
-        scales: dict[str, tuple[Callable[[float], float], str]] = {
-            "triangular": (lambda cycle: 1.0, "cycle"),
-            "triangular2": (lambda cycle: 1 / 2.0 ** (cycle - 1), "cycle"),
-            "exp_range": (lambda step: gamma**step, "iterations"),
-        }
-        if scale_fn is None and mode not in scales:
-            raise ValueError("mode is invalid and scale_fn is None")
-        groups = optimizer.param_groups
-        lowest = each_group("base_lr", groups, base_lr)
-        if last_epoch == -1:
-            for group, rate in zip(groups, lowest, strict=True):
-                set_rate(group, "lr", rate)
-        self.max_lrs = each_group("max_lr", groups, max_lr)
-        self.total_size = float(step_size_up) + float(step_size_up if step_size_down is None else step_size_down)
-        self.step_ratio = float(step_size_up) / self.total_size
-        self._scale, self.scale_mode = scales[mode] if scale_fn is None else (scale_fn, scale_mode)
-        self.cycle_momentum = cycle_momentum
-        if cycle_momentum:
-            if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-                raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
-            self.base_momentums = each_group("base_momentum", groups, base_momentum)
-            self.max_momentums = each_group("max_momentum", groups, max_momentum)
-        super().__init__(optimizer, last_epoch)
-        self.base_lrs = lowest
-
-    def get_lr(self) -> list[float]:
-        """Of this step; sets the momentum too."""
-        cycle = math.floor(1 + self.last_epoch / self.total_size)
-        part = 1.0 + self.last_epoch / self.total_size - cycle
-        risen = part / self.step_ratio if part <= self.step_ratio else (part - 1) / (self.step_ratio - 1)
-        height = risen * self._scale(cycle if self.scale_mode == "cycle" else self.last_epoch)
-        if self.cycle_momentum:
-            bounds = zip(self.base_momentums, self.max_momentums, strict=True)
-            for group, (least, most) in zip(self.optimizer.param_groups, bounds, strict=True):
-                _set_momentum(group, most - (most - least) * height)
-        return [low + (high - low) * height for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
 
 
 _LRScheduler = LRScheduler

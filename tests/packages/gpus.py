@@ -12,11 +12,11 @@ from types import SimpleNamespace
 import torch
 
 
-def answer() -> None:
-    """Answer as a GPU of compute capability 8.0 would, to packages that are imported from now on."""
+def answer(count: int = 1) -> None:
+    """Answer as so many GPUs of compute capability 8.0 would, to packages that are imported from now on."""
     os.environ.setdefault("GEMS_VENDOR", "nvidia")
     torch.cuda.get_device_capability = lambda device=None: (8, 0)
-    torch.cuda.device_count = lambda: 1
+    torch.cuda.device_count = lambda: count
     torch.cuda.get_device_name = lambda device=None: "CPU"
     torch.cuda.get_device_properties = lambda device=None: SimpleNamespace(
         name="CPU", major=8, minor=0, multi_processor_count=os.cpu_count(), total_memory=1 << 34,

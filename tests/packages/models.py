@@ -145,7 +145,9 @@ def check(path: str, part: str) -> bool:
             # What is nothing but rounding, as the gradient of a bias before a normalization, is compared with the rest.
             least = 1e-3 * max(np.abs(array).max() for key, array in wanted.items() if key.startswith("gradient"))
             for key, array in wanted.items():
-                error = float(np.abs(found[key] - array).max() / max(np.abs(array).max(), least)) if key in found else 1e9
+                error = (
+                    float(np.abs(found[key] - array).max() / max(np.abs(array).max(), least)) if key in found else 1e9
+                )
                 if not error <= worst:
                     worst, where = error, key
             parts = "" if call is None else f"; {how(compiled)}"

@@ -130,6 +130,10 @@ SCHEDULES: dict[str, Any] = {
     "cosine": lambda s, o: s.CosineAnnealingLR(o, 4, 0.01),
     "restarts": lambda s, o: s.CosineAnnealingWarmRestarts(o, 3, 2, 0.01),
     "one cycle": lambda s, o: s.OneCycleLR(o, [1.0, 2.0], total_steps=13),
+    "cycles": lambda s, o: s.CyclicLR(o, 0.1, [1.0, 2.0], 3, 2),
+    "smaller cycles": lambda s, o: s.CyclicLR(o, [0.1, 0.2], 1.0, 2, mode="triangular2", cycle_momentum=False),
+    "shrinking cycles": lambda s, o: s.CyclicLR(o, 0.1, 1.0, 2, mode="exp_range", gamma=0.9),
+    "scaled cycles": lambda s, o: s.CyclicLR(o, 0.1, 1.0, 2, scale_fn=lambda i: 0.8**i, scale_mode="iterations"),
     "three phases": lambda s, o: s.OneCycleLR(
         o, 1.0, epochs=13, steps_per_epoch=1, three_phase=True, anneal_strategy="linear"
     ),
