@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from opweave.codegen.kernel import KernelSource
+from opweave.registry.dataclass import dataclass
 from opweave.registry.device import Device
 from opweave.registry.loading import load_heavy
 

@@ -18,7 +18,6 @@ import functools
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,6 +25,7 @@ import numpy as np
 
 from opweave.codegen import native
 from opweave.registry import dtypes, forking
+from opweave.registry.dataclass import dataclass
 from opweave.registry.dtypes import DType
 from opweave.registry.interrupts import let_through
 from opweave.registry.loading import load_heavy

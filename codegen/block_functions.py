@@ -18,7 +18,6 @@ along each dimension.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from opweave.codegen.loops.nest import LoopNest, needs_int64
 from opweave.codegen.loops.schedule import Schedule
@@ -26,6 +25,7 @@ from opweave.codegen.loops.steps import lower
 from opweave.codegen.loops.values import Buffer, Load, Value
 from opweave.codegen.triton_printer import Printer, numbers_of
 from opweave.codegen.triton_scalars import ATOM, TYPE
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import Site
 from opweave.tracer.graph import Graph
 from opweave.tracer.loops.index import Axis, Index, linearize

@@ -17,11 +17,11 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from opweave.codegen import store
 from opweave.codegen.native.sealed import opened
+from opweave.registry.dataclass import dataclass
 from opweave.registry.folders import absolute
 from opweave.registry.interrupts import let_through
 

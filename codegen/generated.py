@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from opweave.codegen.kernel import KernelSource
+from opweave.registry.dataclass import dataclass
 
 
 @dataclass

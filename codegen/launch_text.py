@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from opweave.codegen.contraction import contracted
+from opweave.registry.dataclass import dataclass
 from opweave.registry.device import Device
 from opweave.registry.loading import load_heavy
 from opweave.registry.triton import effects

@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,6 +29,7 @@ from opweave.codegen.splice import (
     without_unused,
 )
 from opweave.registry import interrupts
+from opweave.registry.dataclass import dataclass
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import CompileError

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import Site
 from opweave.registry.triton.access import Access
 from opweave.registry.triton.known import digits

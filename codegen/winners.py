@@ -19,12 +19,13 @@ import contextlib
 import hashlib
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from opweave.codegen import cache, store
 from opweave.registry import forking
+from opweave.registry.dataclass import dataclass
 from opweave.registry.folders import absolute
 from opweave.registry.interrupts import let_through
 

@@ -8,10 +8,11 @@ facts          s0 % 8 == 0             all other guards
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from opweave.fake.symbolic import SymNumber
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import ConstraintError, ShapeError, Site
 from opweave.registry.interrupts import contextmanager
 from opweave.registry.loading import load_heavy

@@ -15,11 +15,11 @@ branches of the `ShapeEnv` that leave no mark; then they run once more, with the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from opweave.fake.symbolic import SymBool, SymNumber
 from opweave.registry.autograd.mode import no_grad
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import DataDependentError, OpweaveError, ShapeError
 from opweave.registry.kernels import settle_composite
 from opweave.registry.keys import state

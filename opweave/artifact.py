@@ -14,7 +14,7 @@ import io
 import operator
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from opweave.codegen.native.sealed import seal
 from opweave.codegen.wrapper import host_program
 from opweave.passes.functionalize import written_inputs
 from opweave.pipeline import lower
+from opweave.registry.dataclass import dataclass
 from opweave.registry.device import cpu
 from opweave.registry.errors import ArgumentError, DeviceError, UnsupportedError
 from opweave.registry.memory_format import contiguous_format

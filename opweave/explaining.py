@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from opweave.compiling import compile
 from opweave.pipeline import fusion_report, lower
+from opweave.registry.dataclass import dataclass
 from opweave.registry.triton import effects
 from opweave.registry.triton.access import KernelAccesses
 from opweave.registry.triton_op import wrap_triton

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from opweave.registry.autograd.mode import no_grad
+from opweave.registry.dataclass import dataclass
 from opweave.registry.device import is_cuda_available
 from opweave.registry.dtypes import float16, float32
 from opweave.registry.errors import ArgumentError, AutogradError, DTypeError

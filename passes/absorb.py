@@ -24,12 +24,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from math import isfinite
 from typing import Any
 
 from opweave.passes.variants import Variant, variants_of
+from opweave.registry.dataclass import dataclass
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
 from opweave.registry.triton_op import kernels, triton_kernel_wrapper_functional, tuner_of

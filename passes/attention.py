@@ -16,12 +16,13 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from opweave.fake.symbolic import statically_known_true
 from opweave.passes import canonicalize, cse
 from opweave.passes.triangles import VIEWS, causal
+from opweave.registry.dataclass import dataclass
 from opweave.registry.op import ops
 from opweave.tracer.declared import declared
 from opweave.tracer.emission import Emitter, value_of

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from opweave.passes.functional_ops import auto_functionalized, called, copy_laid_out, mutate_views, write_view
 from opweave.registry.containers import is_dict, is_sequence
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import OpweaveError, UnsupportedError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds.view import ViewDecl

@@ -25,12 +25,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Any
 
 from opweave.passes.merge import merge
 from opweave.passes.regions import Decision, describe, kahn, label, region_of
+from opweave.registry.dataclass import dataclass
 from opweave.registry.loading import load_heavy
 from opweave.registry.ops.kinds.base import Kind
 from opweave.registry.tensor import Tensor

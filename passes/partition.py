@@ -17,11 +17,12 @@ first, until what is saved is at most that part of what it would be.
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from opweave.fake.symbolic import SymNumber
 from opweave.passes.cut import Network
+from opweave.registry.dataclass import dataclass
 from opweave.registry.nested import leaves
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.python_dispatch import tensors_in

@@ -5,8 +5,8 @@ from __future__ import annotations
 import heapq
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import Site
 from opweave.registry.triton_op import kernels, name_of, triton_kernel_wrapper_functional
 from opweave.tracer.declared import kind_of

@@ -7,11 +7,11 @@ hold of another.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from opweave.fake.symbolic import SymNumber, statically_known_true
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import OpweaveError
 from opweave.registry.interrupts import let_through
 from opweave.registry.launch_form import LaunchForm, flattened, is_descriptor

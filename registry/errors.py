@@ -16,8 +16,9 @@ import os
 import re
 import sys
 import warnings
-from dataclasses import dataclass
 from types import FrameType
+
+from opweave.registry.dataclass import dataclass
 
 
 def _own_folders() -> tuple[str, ...]:

@@ -12,9 +12,9 @@ import functools
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from opweave.registry.dataclass import dataclass
 from opweave.registry.entry import compile_function, identifier, own_name, parameters
 from opweave.registry.errors import (
     ArgumentError,

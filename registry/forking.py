@@ -134,7 +134,7 @@ def _renew() -> None:
         # Each has a lock, which it holds while a value is computed, those of other libraries too.
         for found in gc.get_referrers(cached_property):
             if type(found) is cached_property:
-                found.lock = threading.RLock()
+                found.lock = threading.RLock()  # type: ignore[attr-defined]  # has one there
 
 
 if hasattr(os, "register_at_fork"):

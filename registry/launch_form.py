@@ -14,10 +14,11 @@ were given by position, which an autotuner tells the user's pruning function apa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from opweave.registry import forking
+from opweave.registry.dataclass import dataclass
 from opweave.registry.loading import load_heavy
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor

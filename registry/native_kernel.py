@@ -7,9 +7,9 @@ modes, gradients) is done by then: a graph has been traced below all that.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from opweave.registry.dataclass import dataclass
 from opweave.registry.dispatching import EXPLICIT
 from opweave.registry.keys import DispatchKey
 from opweave.registry.op import OpOverload

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from opweave.registry.dataclass import dataclass
 from opweave.registry.dtypes import get_default_dtype
 from opweave.registry.errors import ArgumentError
 

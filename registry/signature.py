@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from opweave.registry.dataclass import dataclass
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError
 from opweave.registry.memory_format import MemoryFormat

@@ -9,10 +9,10 @@ entry of an op asks in line, `fits_default` is what a parser knows.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from opweave.registry.dataclass import dataclass
 from opweave.registry.device import Device, parse_device
 from opweave.registry.dtypes import DType, as_dtype
 from opweave.registry.interrupts import let_through

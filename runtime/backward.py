@@ -7,10 +7,11 @@ first come by (`runtime.recording`): for each set of results that got none, a gr
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from opweave.registry import forking
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import CompileError, OpweaveError, ShapeError
 from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.keys import BATCHED_BIT, PYTHON_BIT

@@ -8,11 +8,11 @@ a call runs (`runtime.entry`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from opweave.codegen.native.sanitizing import EVERYWHERE, enabled as sanitizing
 from opweave.registry import dtypes
+from opweave.registry.dataclass import dataclass
 from opweave.registry.dtypes import DType
 from opweave.registry.interrupts import contextmanager
 from opweave.registry.keys import ABOVE_VIEWS, AUTOCAST_MASK, GRAD, INFERENCE, state

@@ -26,9 +26,10 @@ import itertools
 import linecache
 import types
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from opweave.registry.dataclass import dataclass
 from opweave.registry.interrupts import let_through
 from opweave.registry.op import OpOverload, registry
 from opweave.runtime.context import NAMES, Context

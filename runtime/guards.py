@@ -13,10 +13,10 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from opweave.codegen.native.alike import Laid, alike, distinct
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import Site
 from opweave.registry.overlap import disjoint
 from opweave.runtime.sources import MISSING, NumberInput, Scope, Source, TensorInput, brief

@@ -16,13 +16,13 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from opweave.fake.mode import note_mutation
 from opweave.registry import dtypes, forking
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import Site, user_frame
 from opweave.registry.interrupts import let_through
 from opweave.registry.keys import BATCHED_BIT, PYTHON_BIT, TENSOR_BITS, DispatchMode, no_modes, state

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import dis
 import functools
-from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import Site
 
 # With these a program can read any attribute without its name standing in the code.

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from opweave.fake.tensor import FakeTensor
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import UnsupportedError
 from opweave.registry.keys import GRAD
 from opweave.registry.op import ops as operators

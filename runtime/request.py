@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from opweave.registry.dataclass import dataclass
 from opweave.runtime.dynamic import Openness
 from opweave.runtime.entry import Parameters
 from opweave.runtime.watching import Known

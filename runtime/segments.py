@@ -9,13 +9,14 @@ results that is still needed; a segment is run op by op the first time and compi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from opweave.fake.mode import FakeTensorMode
 from opweave.fake.tensor import FakeTensor
+from opweave.registry.dataclass import dataclass
 from opweave.registry.device import Device, cpu
 from opweave.registry.dtypes import DType, float64
 from opweave.registry.errors import Site

@@ -6,9 +6,10 @@ import collections
 import sys
 import types
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import Site
 from opweave.registry.interrupts import let_through
 from opweave.registry.loading import load_heavy

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass
 from typing import Any
 
 from opweave.registry.autograd.graph import grad_fn_of
 from opweave.registry.autograd.mode import enable_grad
+from opweave.registry.dataclass import dataclass
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import CompileError

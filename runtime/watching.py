@@ -12,9 +12,10 @@ import re
 import sys
 import types
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import is_own_file
 from opweave.registry.interrupts import contextmanager, let_through
 from opweave.runtime.purity import THIRD_PARTY, is_library

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from opweave.registry.dataclass import dataclass
 from opweave.registry.op import ops
 from opweave.registry.triton_op import triton_kernel_wrapper_functional
 from opweave.tracer.graph import Graph, Node

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from opweave.registry.dataclass import dataclass
 from opweave.tracer.networks import load_networkx
 
 #: Between boxes side by side, and between layers.

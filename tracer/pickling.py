@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from opweave.registry.dataclass import dataclass
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor
 from opweave.tracer import printing

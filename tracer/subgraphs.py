@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from opweave.fake.constraints import Assertion
 from opweave.fake.symbolic import SymFloat
 from opweave.fake.tensor import FakeTensor
 from opweave.registry.control_flow.operators import ControlFlowOperator, Flat, aten, fresh, refuse_write
+from opweave.registry.dataclass import dataclass
 from opweave.registry.dtypes import float64, int64
 from opweave.registry.errors import OpweaveError, UnsupportedError
 from opweave.registry.keys import GRAD, state

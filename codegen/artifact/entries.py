@@ -8,7 +8,6 @@ checks of sizes and strides, the sizes of the results and the bytes of the block
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -23,6 +22,7 @@ from opweave.codegen.native.launch import FLOAT64, INTEGER, NativeParameter
 from opweave.codegen.native.segments import ASSERTED, CALL, EXPECT, LEAST, LOAD, MOST, SKIP, NotRecorded, Recorder, Word
 from opweave.fake.symbolic import SymNumber
 from opweave.registry.containers import is_sequence
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import UnsupportedError
 from opweave.registry.op import OpOverload
 from opweave.registry.tensor import Tensor

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from opweave.codegen.native.llvm import Host
 from opweave.codegen.native.segments import Symbol
 from opweave.codegen.triton_cpu.analysis import Lowered, TargetFeatures
 from opweave.codegen.triton_cpu.lower import lower
+from opweave.registry.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import hashlib
 import struct
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from opweave.codegen.artifact.tensors import Described
 from opweave.codegen.native import llvm, pool, segments
 from opweave.codegen.native.llvm import Host
 from opweave.codegen.native.segments import Symbol
+from opweave.registry.dataclass import dataclass
 from opweave.registry.dtypes import DType
 
 #: What stands at the start of a file of weights, before their digest.

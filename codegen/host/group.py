@@ -11,13 +11,14 @@ members is launched.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from opweave.codegen.host.operands import GroupLoops, Local, Loops, OpaqueType
 from opweave.codegen.host.steps import Bump, Group, Launch, Program, Read, Step, Tuned
 from opweave.codegen.loops.nest import LoopNest
 from opweave.codegen.loops.schedule import Lane, Schedule
 from opweave.codegen.triton_source import print_group
+from opweave.registry.dataclass import dataclass
 from opweave.registry.device import Device
 from opweave.tracer.loops.size import INT32_OFFSETS
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from opweave.codegen.attention import Attention
@@ -12,6 +11,7 @@ from opweave.codegen.loops.schedule import Schedule
 from opweave.codegen.loops.values import Buffer
 from opweave.fake.symbolic import SymFloat, SymNumber
 from opweave.registry.containers import is_sequence
+from opweave.registry.dataclass import dataclass
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import CompileError

@@ -16,7 +16,7 @@ written lies in the memory of that result.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from opweave.codegen import blas
@@ -40,6 +40,7 @@ from opweave.codegen.host.steps import (
     locals_in,
 )
 from opweave.codegen.kernel import KernelSource
+from opweave.registry.dataclass import dataclass
 from opweave.registry.device import Device
 from opweave.registry.errors import CompileError
 from opweave.registry.interrupts import let_through

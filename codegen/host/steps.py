@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any
 
 from opweave.codegen.host.operands import (
@@ -26,6 +26,7 @@ from opweave.codegen.host.operands import (
     TensorType,
 )
 from opweave.codegen.kernel import KernelSource
+from opweave.registry.dataclass import dataclass
 from opweave.registry.device import Device
 from opweave.registry.errors import Site
 from opweave.tracer.operands import ImmutableDict, ImmutableList

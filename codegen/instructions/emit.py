@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from opweave.codegen.instructions.operands import FALSE, I64, TRUE, VOID, Constant, LLVMType, Operand, Register, Typed
+from opweave.registry.dataclass import dataclass
 
 
 @dataclass(frozen=True)

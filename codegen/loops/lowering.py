@@ -7,13 +7,13 @@ indices that `tracer.loops.iteration` found. How a kernel does what kinds ask fo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from opweave.codegen.loops.nest import LoopNest, Store
 from opweave.codegen.loops.recorder import Recorder, Term
 from opweave.codegen.loops.values import Buffer, Load, Value, Values
 from opweave.registry import dtypes
+from opweave.registry.dataclass import dataclass
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import CompileError
 from opweave.registry.interrupts import let_through

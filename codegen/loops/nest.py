@@ -14,11 +14,12 @@ Views leave nothing behind but a different offset in a load.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from opweave.codegen.loops.printing import print_nest
 from opweave.codegen.loops.values import Buffer, Gather, Require, Scan, Value, Values, topological
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import Site
 from opweave.tracer.loops.index import Axis, Index
 from opweave.tracer.loops.size import INT32_OFFSETS, hint

@@ -20,7 +20,6 @@ All numbers that depend on the device stand in a `Target`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from opweave.codegen.backends import Target
@@ -28,6 +27,7 @@ from opweave.codegen.loops.axes import join_reduced
 from opweave.codegen.loops.nest import LoopNest
 from opweave.codegen.loops.printing import print_schedule
 from opweave.codegen.loops.values import Load
+from opweave.registry.dataclass import dataclass
 from opweave.tracer.loops.index import Axis, Index
 from opweave.tracer.loops.size import Size, ceil_div, divide, hint, product
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from opweave.registry import dtypes
+from opweave.registry.dataclass import dataclass
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import CompileError, Site
 from opweave.tracer.loops.index import Axis, Index

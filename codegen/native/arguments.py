@@ -7,13 +7,13 @@ import functools
 import struct
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 from numpy.lib.array_utils import byte_bounds
 
 from opweave.registry.containers import is_tuple
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import (
     ArgumentError,
     CompileError,

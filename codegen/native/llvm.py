@@ -10,12 +10,12 @@ import functools
 import platform
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from opweave.codegen.native.hidden import hide, hide_from_stores, hide_zeros
 from opweave.codegen.native.sealed import seal
 from opweave.registry import forking, interrupts
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import ArgumentError, CompileError
 from opweave.registry.interrupts import let_through
 from opweave.registry.loading import load_heavy

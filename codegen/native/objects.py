@@ -12,13 +12,13 @@ import itertools
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from opweave.codegen import cache
 from opweave.codegen.native import linking
 from opweave.codegen.native.sealed import opened
 from opweave.registry import forking, interrupts
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import CompileError
 from opweave.registry.loading import load_heavy
 

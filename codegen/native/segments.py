@@ -21,7 +21,6 @@ import struct
 import time
 import types
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, NoReturn, Protocol
 
@@ -45,6 +44,7 @@ from opweave.codegen.native.launch import (
 )
 from opweave.codegen.segments import Memory, call_op, convolution_at, move_bytes, product, scratch, tensor_at
 from opweave.registry import replay
+from opweave.registry.dataclass import dataclass
 from opweave.registry.device import Device, cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.memory_format import MemoryFormat

@@ -7,13 +7,13 @@ which values are written to a buffer instead.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import gcd
 from typing import Any
 
 from opweave.codegen.native.llvm import Host
 from opweave.codegen.triton_cpu.lanes import Index
 from opweave.codegen.triton_cpu.operations import ROOTS, VIEWS, operation
+from opweave.registry.dataclass import dataclass
 from opweave.registry.triton.ttir import Block, Function, Op, Value, walk
 
 

@@ -11,7 +11,7 @@ import hashlib
 import logging
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -23,6 +23,7 @@ from opweave.codegen.native import llvm
 from opweave.codegen.triton_cpu.analysis import Lowered, TargetFeatures
 from opweave.codegen.triton_cpu.refusal import UnsupportedTritonOp
 from opweave.registry import interrupts
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import UnsupportedError
 from opweave.registry.loading import load_heavy
 from opweave.registry.triton import inline, modules, ttir

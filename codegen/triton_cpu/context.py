@@ -14,7 +14,6 @@ The rules for single operations live in other modules and register themselves in
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from opweave.codegen.instructions.emit import LLVM_TYPE, SIZE, Buffer, Emitter, literal, splat, storage, suffix, vector
@@ -36,6 +35,7 @@ from opweave.codegen.triton_cpu.lanes import Indices, Key, Lanes, key_of
 from opweave.codegen.triton_cpu.operations import MADE, operation
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.codegen.triton_cpu.views import operand_indices
+from opweave.registry.dataclass import dataclass
 from opweave.registry.interrupts import contextmanager
 from opweave.registry.triton.ttir import Block, Op, Type, Value
 

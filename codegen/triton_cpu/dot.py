@@ -9,8 +9,6 @@ multiplied as they are (`narrow_dot`), others of 8 and 16 bits are widened where
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from opweave.codegen.instructions.emit import FLOATS, SIZE, Buffer
 from opweave.codegen.instructions.operands import Operand
 from opweave.codegen.triton_cpu import narrow_dot, tiles
@@ -22,6 +20,7 @@ from opweave.codegen.triton_cpu.loops import fill, nest, outer_loops, vector_loo
 from opweave.codegen.triton_cpu.microkernel import Shape, most_columns, product
 from opweave.codegen.triton_cpu.operations import root
 from opweave.codegen.triton_cpu.refusal import unsupported
+from opweave.registry.dataclass import dataclass
 from opweave.registry.triton.ttir import Op, Value
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from opweave.codegen.instructions.operands import FALSE, TRUE, Operand
+from opweave.registry.dataclass import dataclass
 from opweave.registry.triton.ttir import Value
 
 

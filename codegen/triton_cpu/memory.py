@@ -7,7 +7,6 @@ does; other pointers gather and scatter. A mask that an enclosing region assumes
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from opweave.codegen.instructions.emit import (
     FLOATS,
@@ -38,6 +37,7 @@ from opweave.codegen.triton_cpu.elementwise import from_f32, select, to_f32
 from opweave.codegen.triton_cpu.lanes import Indices, Lanes
 from opweave.codegen.triton_cpu.operations import lazy
 from opweave.codegen.triton_cpu.refusal import unsupported
+from opweave.registry.dataclass import dataclass
 from opweave.registry.triton.ttir import Op, Value
 
 #: Bytes of a line of the caches.

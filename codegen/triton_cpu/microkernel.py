@@ -10,11 +10,11 @@ in every lane, with the groups of as many columns, and adds the products to the 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from opweave.codegen.instructions.emit import FLOATS, LLVM_TYPE, SIZE, Emitter, vector
 from opweave.codegen.instructions.operands import PTR, VOID, Operand, Register
 from opweave.codegen.triton_cpu.context import Context
+from opweave.registry.dataclass import dataclass
 
 #: Bytes that stay in the first cache beside what passes by.
 HALF_CACHE = 32 * 1024

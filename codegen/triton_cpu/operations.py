@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from opweave.codegen.triton_cpu.lanes import Indices, Lanes
+from opweave.registry.dataclass import dataclass
 from opweave.registry.triton.ttir import Op, Value
 
 # The first argument is the `Context`.

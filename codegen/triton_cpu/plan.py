@@ -8,7 +8,6 @@ no masks. What does not depend on the loop's position is evaluated before it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from opweave.codegen.instructions.emit import SIZE, Buffer
 from opweave.codegen.instructions.operands import FALSE
@@ -17,6 +16,7 @@ from opweave.codegen.triton_cpu.lanes import Index, Indices, Key, key_of
 from opweave.codegen.triton_cpu.operations import INDEX_OPS, MADE, REARRANGES, VIEWS
 from opweave.codegen.triton_cpu.prefetch import Soon, soon
 from opweave.codegen.triton_cpu.strides import UNKNOWN, Strides
+from opweave.registry.dataclass import dataclass
 from opweave.registry.triton.ttir import Op, Value
 
 _UPPER = {"slt": 0, "sle": 1}

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from opweave.codegen.instructions.emit import Emitter
 from opweave.codegen.instructions.operands import I32, PTR, VOID, Operand
@@ -27,6 +26,7 @@ from opweave.codegen.triton_cpu.context import Context, pointee_size, splat_lite
 from opweave.codegen.triton_cpu.lanes import Indices, Lanes
 from opweave.codegen.triton_cpu.operations import ROOTS, VIEWS, operation
 from opweave.codegen.triton_cpu.strides import Strides
+from opweave.registry.dataclass import dataclass
 from opweave.registry.triton.ttir import Block, Op, Value
 
 #: Bytes of a row for which the beginning counts, and which stay in the nearer caches until they are needed.

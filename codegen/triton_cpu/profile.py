@@ -7,11 +7,12 @@ a launch pays for one comparison.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from html import escape
 
 from opweave.codegen.native.launch import Launcher, launchers, profiled, profiling
 from opweave.registry import forking
+from opweave.registry.dataclass import dataclass
 from opweave.registry.interrupts import contextmanager
 
 _lock = forking.short_lock()

@@ -111,7 +111,7 @@ class OutOfMemoryError(RuntimeError):
     """What PyTorch raises where a GPU's memory is used up: nothing here does."""
 
 
-class record_function(contextlib.ContextDecorator):  # noqa: N801  # PyTorch's name
+class record_function(contextlib.ContextDecorator):  # PyTorch's name
     """A name for what a profiler sees; `opweave.profile` has kernels alone, and reads none."""
 
     def __init__(self, name: str, args: Any = None) -> None:

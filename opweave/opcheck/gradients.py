@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from opweave.registry.autograd.function_node import FunctionNode
 from opweave.registry.autograd.graph import ErrorNode, grad_fn_of, nodes_from
 from opweave.registry.autograd.mode import no_grad
 from opweave.registry.autograd.surface import requires_grad_
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import UnsupportedError
 from opweave.registry.interrupts import let_through
 from opweave.registry.keys import ABOVE_VIEWS, ALIASES, GRAD, DispatchKey

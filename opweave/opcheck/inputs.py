@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from opweave.registry import dtypes
 from opweave.registry.autograd.surface import requires_grad_
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import ArgumentError, OpCheckError
 from opweave.registry.keys import BATCHED_BIT, GRAD, PYTHON_BIT
 from opweave.registry.op import OpOverload

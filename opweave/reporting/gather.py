@@ -7,7 +7,6 @@ import functools
 import importlib.metadata
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from opweave.codegen.wrapper import host_program
 from opweave.fake.symbolic import SymNumber
 from opweave.passes.regions import Decision
 from opweave.pipeline import _device, lower
+from opweave.registry.dataclass import dataclass
 from opweave.registry.device import Device
 from opweave.registry.errors import OpweaveError
 from opweave.registry.interrupts import let_through

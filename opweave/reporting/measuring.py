@@ -11,7 +11,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from opweave.codegen.generated import Generated
 from opweave.codegen.host.python import Printer
 from opweave.codegen.host.steps import Program
 from opweave.codegen.triton_cpu.profile import profile
+from opweave.registry.dataclass import dataclass
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DTYPES
 from opweave.registry.random_state import get_rng_state, set_rng_state

@@ -7,12 +7,12 @@ Between the labels, before and behind them stand blanks, so that `n` labels have
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from opweave.registry import dtypes
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.fake_context import dynamic_size
 from opweave.registry.op import ops

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from opweave.registry.dataclass import dataclass
 from opweave.registry.interrupts import let_through
 from opweave.registry.triton.address import Box, Number
 from opweave.registry.triton.flow import ACCESSES, READS, WRITES, Flow, is_address, is_known

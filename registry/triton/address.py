@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from opweave.registry.dataclass import dataclass
 from opweave.registry.triton.polynomial import Polynomial
 from opweave.registry.triton.ttir import Type, Value, parse_type
 

@@ -8,12 +8,13 @@ through by loops are no special case.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Any, TypeVar
 
 import numpy as np
 
+from opweave.registry.dataclass import dataclass
 from opweave.registry.interrupts import let_through
 from opweave.registry.triton.access import Access
 from opweave.registry.triton.known import digits, follows

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from opweave.registry.dataclass import dataclass
 from opweave.registry.triton.access import Access, KernelAccesses
 from opweave.registry.triton.masks import Fact
 from opweave.registry.triton.polynomial import Opaque, Polynomial

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from opweave.registry.dataclass import dataclass
 from opweave.registry.triton.address import WIDE
 from opweave.registry.triton.flow import Flow
 from opweave.registry.triton.index import Reader

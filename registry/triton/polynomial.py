@@ -13,10 +13,11 @@ A polynomial says what an integer would be if no step of its computation left it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
+from opweave.registry.dataclass import dataclass
 from opweave.registry.triton.ttir import Op, Value
 
 Bounds = tuple[int | None, int | None]

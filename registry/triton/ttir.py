@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from math import prod
+
+from opweave.registry.dataclass import dataclass
 
 _SSA = re.compile(r"%[\w$.\-]+(?:#\d+)?")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')

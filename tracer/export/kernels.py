@@ -11,10 +11,11 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from opweave.registry import forking
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import ArgumentError, DeviceError, DTypeError, ExportError
 from opweave.registry.hooks import Hook
 from opweave.registry.launch_form import LaunchForm

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, auto
 from typing import Any
+
+from opweave.registry.dataclass import dataclass
 
 
 @dataclass(frozen=True)

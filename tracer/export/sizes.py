@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
@@ -24,6 +23,7 @@ from opweave.fake.constraints import Guard, SymbolInfo
 from opweave.fake.shape_env import ShapeEnv
 from opweave.fake.symbolic import SymNumber
 from opweave.registry.containers import is_sequence
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import ArgumentError, ConstraintError, ShapeError, Site, is_own_file, user_frame
 from opweave.registry.tensor import Tensor, describe
 from opweave.tracer.export.dims import DerivedDim, Dim, Wanted

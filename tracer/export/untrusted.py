@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any
 
 from opweave.fake.mode import FakeTensorMode
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import ArgumentError, ExportError, OpweaveError, UnsupportedError
 from opweave.registry.interrupts import contextmanager, let_through
 from opweave.registry.keys import state

@@ -13,8 +13,9 @@ The fusion pass grows groups with this analysis, codegen replays it on the regio
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from opweave.registry.dataclass import dataclass
 from opweave.registry.op import OpOverload
 from opweave.registry.ops.kinds.base import Kind
 from opweave.registry.ops.kinds.loops import Call, Demand

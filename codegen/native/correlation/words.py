@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from opweave.codegen.native.emitting import Function, Int, Number
 from opweave.codegen.native.llvm import Host
+from opweave.registry.dataclass import dataclass
 
 #: What describes a correlation, in words. Steps count elements; `input`, `weight` and `output` are addresses of what
 #: the first place, tap and channel see: of places before `lo` there may be nothing.

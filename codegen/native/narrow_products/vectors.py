@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from opweave.codegen.native.emitting import Function, Int
 from opweave.codegen.native.llvm import Host
+from opweave.registry.dataclass import dataclass
 
 #: What describes a product, in words. Steps count elements; `term` is what is added, or null, and the factors are
 #: float32 as bits.

@@ -7,11 +7,11 @@ import queue
 import random
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import OpweaveError
 from opweave.registry.interrupts import let_through
 from opweave.registry.ops.random import manual_seed

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+from opweave.registry.dataclass import dataclass
 from opweave.registry.dtypes import DType
 from opweave.registry.scalar import Scalars, Value
 
