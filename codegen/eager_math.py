@@ -16,13 +16,12 @@ import numpy as np
 from opweave.codegen.instructions import formulas
 from opweave.codegen.instructions.arithmetic import F32
 from opweave.codegen.instructions.emit import Emitter
-from opweave.codegen.instructions.operands import LLVMType, Register
+from opweave.codegen.instructions.operands import DOUBLE, Register
 from opweave.codegen.native import llvm, objects
 
 #: By name: the formula of float32, and what the C library calls the function of float64.
 _FUNCTIONS: dict[str, tuple[Callable[[F32, Any], Any], str]] = {"erf": (formulas.erf, "erf")}
 
-_DOUBLE = LLVMType("double")
 _LOOP = """
 define void @opweave.{name}.{type}(ptr %in, ptr %out, i64 %count) {{
 entry:
@@ -78,7 +77,7 @@ def source() -> str:
         text.append(_loop(name, "float", width, 4, em, result))
         declarations |= em.declarations
         em = Emitter()
-        result = em.call(_DOUBLE, library, [(_DOUBLE, Register("%x"))])
+        result = em.call(DOUBLE, library, [(DOUBLE, Register("%x"))])
         text.append(_loop(name, "double", 1, 8, em, result))
         declarations |= em.declarations
     return "\n".join([*text, *declarations.values()])
