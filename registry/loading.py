@@ -29,9 +29,13 @@ _loaded: dict[str, ModuleType] = {}
 _has_triton = False
 
 
+#: So many new objects take a millisecond to look through.
+_MUCH = 10_000
+
+
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Within the block nobody looks for garbage, nor right after it: what modules make stays.
+    """Within the block nobody looks for garbage, nor right after it where it made much: what modules make stays.
 
     To look through it takes a tenth of the time that it takes to load it. What is frozen and let go again is where it
     would be after that, among what is old, unless somebody keeps objects frozen.
@@ -42,7 +46,8 @@ def uncollected() -> Iterator[None]:
         yield
     finally:
         if collects:
-            if not gc.get_freeze_count():
+            # To count what is frozen takes a while where that is much, which is not worth it for a small module.
+            if gc.get_count()[0] > _MUCH and not gc.get_freeze_count():
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()

@@ -101,7 +101,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     function, module = getattr(item, "obj", None), getattr(item, "module", None)
     if getattr(function, "is_hypothesis_test", False):
         item.add_marker("property")
-    if any(hasattr(module, name) for name in ("subprocess", "multiprocessing")):
+    if any(hasattr(module, name) for name in ("subprocess", "multiprocessing", "fork_server")):
         item.add_marker("process")
 
 
@@ -155,7 +155,10 @@ def fresh_caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def forget() -> Iterator[None]:
     """What a test registers is gone after it."""
     known, libraries, names = set(registry.operators), len(_forever), set(definitions)
-    gc.freeze()  # what is there already takes longest to look through
+    # What is there already takes longest to look through. It stays frozen, with what was collected: to let it go would
+    # have each later search go through all of it again.
+    gc.collect()
+    gc.freeze()
     yield
     del _forever[libraries:]
     gc.collect()
@@ -164,7 +167,6 @@ def forget() -> Iterator[None]:
     for name in set(registry.operators) - known:
         registry.remove(registry.operators[name])
     gc.collect()
-    gc.unfreeze()
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.cuda)])

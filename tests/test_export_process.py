@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from opweave.registry.errors import ExportError
+from tests.helpers import fork_server
 
 _OPS = """
 import numpy as np
@@ -75,10 +74,7 @@ np.save("known.npy", known(x).numpy())
 
 def run(folder: Path, text: str) -> str:
     """Run a script in a new process; gives what it prints."""
-    done = subprocess.run(
-        [sys.executable, "-c", text], cwd=folder, capture_output=True, text=True, timeout=120,
-        env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False,
-    )  # fmt: skip
+    done = fork_server.python(["-c", text], cwd=folder, env={**os.environ, "OMP_NUM_THREADS": "1"}, timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

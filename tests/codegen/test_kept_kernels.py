@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.helpers import fork_server
 
 PROGRAM = """
 import sys
@@ -25,8 +25,8 @@ print(*[name for name in ("triton", "llvmlite", "sympy") if name in sys.modules]
 
 
 def run(folder: Path, **environment: str) -> list[str]:
-    made = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=300,
+    made = fork_server.python(
+        ["-c", PROGRAM],
         env=os.environ | {"OPWEAVE_CACHE_DIR": str(folder / "o"), "TRITON_CACHE_DIR": str(folder / "t")} | environment,
     )  # fmt: skip
     assert made.returncode == 0, made.stderr

@@ -6,8 +6,6 @@ import json
 import logging
 import os
 import random
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,6 +35,7 @@ from tests.codegen.launch_programs import (
     softmax_kernel,
     two_kernel,
 )
+from tests.helpers import fork_server
 
 BLOCKS = [triton.Config({"BLOCK": 16}, num_warps=1), triton.Config({"BLOCK": 64}), triton.Config({"BLOCK": 256})]
 NAMES = ["BLOCK=16, num_warps=1", "BLOCK=64, num_warps=4", "BLOCK=256, num_warps=4"]
@@ -556,9 +555,7 @@ def process(folder: Path, best: int, **environment: str) -> list[int]:
     """How often a process timed something, and how many launches its function has."""
     (folder / "program.py").write_text(PROGRAM.format(best=best))
     own = {"OPWEAVE_CACHE_DIR": str(folder / "cache"), "OPWEAVE_LOGS": "", **environment}
-    done = subprocess.run(
-        [sys.executable, folder / "program.py"], env={**os.environ, **own}, capture_output=True, text=True, check=False
-    )
+    done = fork_server.python([folder / "program.py"], env={**os.environ, **own})
     assert done.returncode == 0, done.stderr
     return [*map(int, done.stdout.split())]
 

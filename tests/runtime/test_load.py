@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +10,7 @@ import pytest
 
 import opweave
 from opweave.runtime import load
+from tests.helpers import fork_server
 
 PROGRAM = """
 import numpy as np, opweave
@@ -43,9 +42,7 @@ def run(root: Path, number: float = 1.0, **environment: str) -> str:
     # A script in a file: the same lines in both processes.
     script = root.parent / "program.py"
     script.write_text(PROGRAM.replace("NUMBER", str(number)))
-    return subprocess.run(
-        [sys.executable, str(script)], env=variables, capture_output=True, text=True, check=True
-    ).stdout
+    return fork_server.python([script], env=variables, check=True).stdout
 
 
 def test_second_process_starts_warm(tmp_path):

@@ -6,7 +6,6 @@ import functools
 import gc
 import json
 import os
-import subprocess
 import sys
 import types
 import weakref
@@ -24,6 +23,7 @@ import opweave
 from opweave.codegen import cache
 from opweave.registry.op import registry
 from opweave.runtime import records
+from tests.helpers import fork_server
 
 MODEL = """
 import sys
@@ -62,7 +62,7 @@ def run(text: str, folder: Path, name: str = "program.py", **environment: str) -
     variables = {**os.environ, "OPWEAVE_CACHE_DIR": str(folder / "cache"), "OPWEAVE_VERIFY": "0", **environment}
     script = folder / name
     script.write_text(text)
-    done = subprocess.run([sys.executable, str(script)], env=variables, capture_output=True, text=True)
+    done = fork_server.python([script], env=variables)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

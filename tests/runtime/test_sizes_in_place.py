@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import threading
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 import opweave
 from opweave import no_grad
 from opweave.registry.errors import AutogradError, UnsupportedError
+from tests.helpers import fork_server
 
 CHANGES = {
     "t_": (lambda x: x.t_(), (2, 3)),
@@ -335,12 +335,7 @@ print(found, tuple(x.shape), x.stride(), x._version, x.tolist(), y.tolist(), w.g
 def test_a_second_process_starts_from_the_disk(tmp_path):
     environment = {**os.environ, "OPWEAVE_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
     environment.pop("OPWEAVE_CACHE", None)
-    told = [
-        subprocess.run(
-            [sys.executable, "-c", _PROGRAM], capture_output=True, text=True, check=True, env=environment, timeout=300
-        ).stdout
-        for _ in range(2)
-    ]
+    told = [fork_server.python(["-c", _PROGRAM], check=True, env=environment).stdout for _ in range(2)]
     assert told[0] == "[False, False] (3, 2) (1, 3) 2 [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]] " + (
         "[[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]] [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]\n"
     )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from tests.helpers import fork_server
 
 _OPS = """
 import numpy as np
@@ -84,10 +84,7 @@ def check(program, wanted):
 
 def run(folder: Path, text: str) -> str:
     """Run a script in a new process; gives what it prints."""
-    done = subprocess.run(
-        [sys.executable, "-c", text], cwd=folder, capture_output=True, text=True, timeout=120,
-        env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False,
-    )  # fmt: skip
+    done = fork_server.python(["-c", text], cwd=folder, env={**os.environ, "OMP_NUM_THREADS": "1"}, timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

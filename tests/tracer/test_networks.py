@@ -1,13 +1,12 @@
 """networkx is loaded in part, and nobody can tell but by the time."""
 
-import subprocess
-import sys
+from tests.helpers import fork_server
 
 PART = "import sys, opweave; from opweave.tracer.networks import load_networkx; load_networkx()\n"
 
 
 def run(program: str) -> str:
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=120)
+    done = fork_server.python(["-c", program], timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

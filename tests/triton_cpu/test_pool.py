@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import subprocess
 import sys
 import threading
 import time
@@ -15,6 +14,7 @@ import pytest
 
 from opweave.codegen.native import llvm, objects, pool
 from opweave.registry.errors import ArgumentError
+from tests.helpers import fork_server
 
 # Adds the program's number and the grid to a counter of its own, so that a program run twice or never shows.
 COUNT = """
@@ -171,13 +171,7 @@ def script(body: str, **environment: str) -> str:
     ]
     import os
 
-    done = subprocess.run(
-        [sys.executable, "-c", "\n".join(lines)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=os.environ | environment,
-    )
+    done = fork_server.python(["-c", "\n".join(lines)], timeout=120, env=os.environ | environment)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
