@@ -16,7 +16,7 @@ import optree
 
 from opweave.nn.stateless import functional_call, stack_module_state
 from opweave.registry.autograd import engine
-from opweave.registry.autograd.graph import Edge, Grads, Node, alias_of, attach, edge_of, nodes_from
+from opweave.registry.autograd.graph import Edge, Grads, Node, alias_of, attach, edge_of, meta_of, nodes_from
 from opweave.registry.autograd.mode import enable_grad, is_grad_enabled
 from opweave.registry.errors import ArgumentError, AutogradError, ShapeError, UnsupportedError
 from opweave.registry.keys import GRAD, state
@@ -57,6 +57,8 @@ def _fresh(t: Tensor, connected: bool) -> Tensor:
     node.output_specs = [t.spec]
     node.live = True
     attach(made, node, 0)
+    # A write would give the tensor another history than the one that its gradient is asked for.
+    meta_of(made).restriction = "an argument that is differentiated with respect to"
     return made
 
 

@@ -16,7 +16,7 @@ from opweave.registry.device import Device, meta
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, DTypeError, OutOfRangeError
 from opweave.registry.interrupts import let_through
-from opweave.registry.keys import state
+from opweave.registry.keys import BATCHED_BIT, state
 from opweave.registry.op import ops
 from opweave.registry.ops.indexing import MASK_TYPES, has_data, index_tensor
 from opweave.registry.ops.slicing import slice_
@@ -125,8 +125,8 @@ def _resolve(self: Tensor, key: Any) -> tuple[Tensor, list[Tensor | None]]:
 
 
 def _stays_tensor(item: Tensor) -> bool:
-    """A 0-d index under a mode must not be read: its value would be frozen into the trace."""
-    return item._dtype not in MASK_TYPES and bool(state.modes or not has_data(item))
+    """A 0-d index under a mode must not be read: its value would be frozen into the trace. Of a batch it is many."""
+    return item._dtype not in MASK_TYPES and bool(state.modes or not has_data(item) or item._keys & BATCHED_BIT)
 
 
 def _number(item: Any, key: Any) -> int:

@@ -38,6 +38,12 @@ def _flat(value: Any) -> list[Any]:
     return [np.asarray(value.detach().numpy())]
 
 
+def _structure(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _structure(item) for key, item in value.items()}
+    return [_structure(item) for item in value] if isinstance(value, (tuple, list)) else "tensor"
+
+
 # ---- functions of one vector, matrix and so on ---------------------------------------------------------------------
 
 
@@ -261,11 +267,36 @@ def writes_in_place(lib: Any, func: Any, v: list[Any]) -> Any:
     return func.grad(changed)(v[0]), lib.vmap(func.grad(changed))(v[2]), func.hessian(changed)(v[0])
 
 
+@case
+def indices_of_a_batch(lib: Any, func: Any, v: list[Any]) -> Any:
+    at = lib.tensor([1, 3, 0, 2, 1])
+    return lib.vmap(lambda x, i: x[i] * 2)(v[2], at), lib.vmap(lambda i: v[0][i])(at)
+
+
+_WRITTEN: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "whole": lambda lib, func, x: func.grad(lambda x: x.mul_(2).sum())(x),
+    "a view": lambda lib, func, x: func.grad(lambda x: (x[1:].mul_(2), x.sum())[1])(x),
+    "in a batch": lambda lib, func, x: lib.vmap(func.grad(lambda x: x.mul_(2).sum()))(x[None]),
+    "nested": lambda lib, func, x: func.grad(lambda x: func.grad(lambda y: y.add_(1).sum())(x).sum())(x),
+    "vjp": lambda lib, func, x: func.vjp(lambda x: x.mul_(2), x),
+}
+
+
+@pytest.mark.parametrize("call", _WRITTEN.values(), ids=_WRITTEN)
+def test_arguments_that_are_differentiated_are_not_written(call: Callable[[Any, Any, Any], Any]) -> None:
+    """Their gradient would be that after the write."""
+    for lib in (torch, opweave):
+        x = lib.ones(4)
+        with pytest.raises(RuntimeError, match="in-place|in place"):
+            call(lib, lib.func, x)
+        assert x.tolist() == [1.0] * 4
+
+
 @pytest.mark.parametrize("fn", _CASES, ids=lambda fn: fn.__name__)
 def test_matches_pytorch(fn: Case) -> None:
-    ours = _flat(fn(opweave, opweave.func, [opweave.tensor(a) for a in _inputs()]))
-    theirs = _flat(fn(torch, torch.func, [torch.tensor(a) for a in _inputs()]))
-    assert len(ours) == len(theirs)
-    for mine, other in zip(ours, theirs, strict=True):
+    ours = fn(opweave, opweave.func, [opweave.tensor(a) for a in _inputs()])
+    theirs = fn(torch, torch.func, [torch.tensor(a) for a in _inputs()])
+    assert _structure(ours) == _structure(theirs)
+    for mine, other in zip(_flat(ours), _flat(theirs), strict=True):
         assert mine.shape == other.shape
         close(mine, other, "func")

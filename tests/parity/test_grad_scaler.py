@@ -1,4 +1,4 @@
-"""`GradScaler`, `CyclicLR` and `func.vjp` beside PyTorch's: losses, scales, rates, and what is refused."""
+"""`GradScaler` and `CyclicLR` beside PyTorch's: losses, scales, rates, and what is refused."""
 
 from __future__ import annotations
 
@@ -110,10 +110,3 @@ def rates(lib: Any, settings: dict[str, Any]) -> list[Any]:
 @pytest.mark.parametrize("settings", SCHEDULES, ids=str)
 def test_cyclic_rates(settings: dict[str, Any]) -> None:
     assert rates(opweave, settings) == rates(torch, settings)
-
-
-def test_a_vector_jacobian_product_is_a_tuple_for_one_primal_too() -> None:
-    for lib in (torch, opweave):
-        _, product = lib.func.vjp(lambda x: x**2, lib.tensor([1.0, 2.0]))
-        (found,) = product(lib.ones(2))
-        assert found.tolist() == [2.0, 4.0]

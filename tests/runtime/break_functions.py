@@ -36,7 +36,7 @@ def breaks(times: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 @breaks(1)
 def prints(x, w, notes):
     y = (x * w).tanh()
-    print(f"the sum is {y.sum()}")
+    print(f"the sum is {y.sum():.6f}")
     return y.relu() + 1
 
 
