@@ -24,6 +24,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from opweave.codegen.kernel import KernelSource
+from opweave.fake.symbolic import statically_known_true
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
 from opweave.registry.op import ops
@@ -82,12 +83,26 @@ def attention_of(node: Node) -> Attention | None:
     names = [*(("grad", "delta", "rows") if backward else ()), "query", "key", "value", "bias", "mask"]
     operands = {name: x for name, x in zip(names, (*own, *args[:5]), strict=True) if x is not None}
     query = operands["query"].meta["val"]
-    if query._device.type != "cpu" or query._dtype not in DTYPES:
+    if query._device.type != "cpu" or query._dtype not in DTYPES or not _fits(operands):
         return None
     made = ("query_grad", "key_grad", "value_grad") if backward else ("out", "rows")
     read = {user.args[1] for user in node.users if user.target is operator.getitem}
     results = {name: i for i, name in enumerate(made) if i in read or (i == 0 and not backward)}
     return Attention(operands, results, backward, *args[5:])
+
+
+def _fits(operands: Mapping[str, Node]) -> bool:
+    """Whether there is something to compute, of a width that is known, and which heads go together is known too."""
+    query, key, value = (operands[name].meta["val"]._sizes for name in ("query", "key", "value"))
+    if any(type(size) is int and size < 1 for sizes in (query, key, value) for size in sizes):
+        return False
+    if type(query[3]) is not int or type(value[3]) is not int:
+        return False
+    heads = [sizes[1] for sizes in (query, key, value)]
+    if any(type(n) is not int for n in heads) and not all(statically_known_true(n == heads[0]) for n in heads):
+        return False
+    mask = operands.get("mask")
+    return mask is None or mask.meta["val"]._dtype is dtypes.bool_
 
 
 def is_result(node: Node) -> bool:
@@ -284,8 +299,7 @@ class _Printer:
         heads = self.number("heads", self.heads)
         self.line(f"batch, head = pair // {heads}, pair % {heads}")
         for operand in self.values:
-            if operand not in ("rows", "delta"):
-                self.place(operand)
+            self.place(operand)
 
     def seen(self, row: str, column: str, masks: Sequence[str]) -> str:
         """Which scores of a tile the mask shows."""
@@ -413,8 +427,6 @@ class _Backward(_Printer):
         """All lines of the function: tiles have a row for each key."""
         bn, a = self.bn, self.a
         self.begin("tl.program_id(0)")
-        for operand in ("rows", "delta"):
-            self.line(f"{operand} += pair * {self.rows}")
         self.widths(self.qk, "d")
         if self.width != self.depth:
             self.widths(self.ov, "e")
@@ -494,7 +506,7 @@ class _Backward(_Printer):
         limits = [*bound, *(["(j[:, None] <= i[None, :])"] if a.is_causal else [])]
         if limits:
             self.line(f's = tl.where({" & ".join(limits)}, s, float("-inf"))')
-        self.line(f"""sums = tl.load(rows + i{f'{only}float("inf")' if only else ""})""")
+        self.line(f"""sums = tl.load({self.along("rows")}{f'{only}float("inf")' if only else ""})""")
         self.line("p = tl.exp2(s - sums[None, :])")
         weights = "p"
         if "mask" in self.values and a.fill != -math.inf:
@@ -513,7 +525,7 @@ class _Backward(_Printer):
                 self.line(f"t = {self.dot(f'v{k}', 'g', 't' if k else '')}")
         if not {"key_grad", "query_grad"} & a.results.keys():
             return
-        self.line(f"less = tl.load(delta + i{f'{only}0.0' if only else ''})")
+        self.line(f"less = tl.load({self.along('delta')}{f'{only}0.0' if only else ''})")
         self.line(f"t = p * (t - less[None, :]) * {a.scale!r}")
         # A row that is NaN has no gradient where it is hidden.
         if a.is_causal:
@@ -543,6 +555,11 @@ class _Backward(_Printer):
             cap = self.turned("mask", 'tl.where(seen, float("inf"), float("-inf"))')
             # The lesser one, of which one that is no number is none.
             self.line(f"s = tl.minimum(s, {cap})")
+
+    def along(self, operand: str) -> str:
+        """The addresses of what there is one of for each query."""
+        place = self.times("i", f"{operand}_row", self.stride(operand, 2))
+        return f"{operand} + {place or 'i * 0'}"
 
     def turned(self, operand: str, tile: str) -> str:
         return f"tl.trans({tile}.to(tl.{self.type}))"

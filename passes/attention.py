@@ -17,7 +17,7 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import field
-from typing import Any
+from typing import Any, TypeGuard
 
 from opweave.fake.symbolic import statically_known_true
 from opweave.passes import canonicalize, cse
@@ -427,7 +427,7 @@ def _items(emit: Emitter, node: Node, count: int, like: Node) -> list[Node]:
     return [emit.call(operator.getitem, node, i, like=like, val=value_of(node)[i]) for i in range(count)]
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Any) -> TypeGuard[float]:
     return type(value) in (int, float)
 
 

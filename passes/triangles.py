@@ -67,9 +67,9 @@ def _counts(node: Node, dim: int) -> bool:
         return False
     while node.target in (aten.unsqueeze.default, *VIEWS):
         (node,) = node.all_input_nodes
+    args: list[Any] = [*node.args]
     if node.target is aten.arange.default:
         return True
     if node.target is aten.arange.start_step:
-        step = node.args[2] if len(node.args) > 2 else 1
-        return node.args[0] == 0 and step == 1
-    return node.target is aten.arange.start and node.args[0] == 0
+        return args[0] == 0 and args[2:] in ([], [1])
+    return node.target is aten.arange.start and args[0] == 0

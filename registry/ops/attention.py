@@ -110,8 +110,15 @@ def attention(
 def _backward_spec(
     grad: Tensor, delta: Tensor, rows: Tensor, query: Tensor, key: Tensor, value: Tensor, *rest: Any
 ) -> Any:
-    batch, heads = query._sizes[:2]
+    _check(query, key, value, rest[0], rest[1])
+    batch, heads, m, _ = query._sizes
     (n, width), depth = key._sizes[2:], value._sizes[3]
+    fits = all(tuple(t._sizes) == (batch, heads, m) for t in (delta, rows))
+    if not fits or tuple(grad._sizes) != (batch, heads, m, depth) or rest[-1] < 1:
+        raise ShapeError(
+            "attention_backward: gradients do not fit the query and the value",
+            got=describe([grad, delta, rows, query, value]),
+        )
     sizes = [rest[-1], *query._sizes], [batch, heads, width, n], [batch, heads, n, depth]
     return tuple(contiguous(own, query._dtype.compute, query._device) for own in sizes)
 
@@ -129,7 +136,10 @@ def attention_backward(
 
     That of the query is to be summed over parts of the keys; those of keys and values are for each head of the query.
     """
-    first, second, third = map(allocate_like, _backward_spec(grad, delta, rows, query, key, value, parts))
+    specs = _backward_spec(
+        grad, delta, rows, query, key, value, bias, mask, scale, is_causal, inverted, fill, hidden_is_zero, parts
+    )
+    first, second, third = map(allocate_like, specs)
     xp, heads = query._device.xp, query._sizes[1]
     with np.errstate(all="ignore"):
         given, q = _wide(grad), _wide(query)
