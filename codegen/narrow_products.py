@@ -8,7 +8,6 @@ Operands may lie anywhere: they are packed where they are read. AVX512-BF16 take
 from __future__ import annotations
 
 import functools
-import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -138,7 +137,8 @@ def _repeated(term: Operand, ndim: int) -> tuple[Any, ...]:
 
 @functools.lru_cache(64)
 def _bits(value: float) -> int:
-    return struct.unpack("<I", struct.pack("<f", value))[0]
+    with np.errstate(over="ignore"):
+        return int(np.float32(value).view(np.uint32))
 
 
 def symbol(dtype: DType) -> str:
