@@ -51,7 +51,7 @@ PACKAGES = ("fla", "liger_kernel", "cut_cross_entropy", "torchao", "gemlite", "f
 
 def main(packages: list[str]) -> int:
     """Print what imports, and why the rest does not; 1 where it is less than 90 % of what could."""
-    opweave.compat.install()
+    opweave.compat.install(force=True)
     import gpus
 
     short = False

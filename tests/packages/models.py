@@ -53,14 +53,17 @@ def _of_transformers() -> Iterator[tuple[str, Any, dict[str, np.ndarray], float]
 
 
 def _of_timm() -> Iterator[tuple[str, Any, dict[str, np.ndarray], float]]:
-    import timm
+    def create(name: str, about: dict[str, int]) -> Any:
+        import timm
+
+        return timm.create_model(name, num_classes=5, **about)
 
     image = np.random.default_rng(3).standard_normal((4, 3, 64, 64)).astype(np.float32)
     settings: dict[str, dict[str, int]] = {
         "resnet18": {}, "vit_tiny_patch16_224": {"img_size": 64}, "mobilenetv3_small_050": {}, "convnext_atto": {},
     }  # fmt: skip
     for name, about in settings.items():
-        yield f"timm-{name}", lambda n=name, a=about: timm.create_model(n, num_classes=5, **a), {"x": image}, DEEP
+        yield f"timm-{name}", lambda n=name, a=about: create(n, a), {"x": image}, DEEP
 
 
 def fill(torch: Any, model: Any) -> None:
@@ -123,7 +126,7 @@ def check(path: str, part: str) -> bool:
     import opweave
     import opweave.compat
 
-    opweave.compat.install()
+    opweave.compat.install(force=True)
     import torch
 
     known = np.load(path)
