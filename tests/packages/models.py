@@ -109,7 +109,7 @@ def write_references(path: str, part: str) -> None:
     """What PyTorch makes of the models."""
     import torch
 
-    # The index's torchvision is built for CUDA: its library, which defines these, does not load beside a PyTorch for CPUs.
+    # The index's torchvision is built for CUDA: its library, which defines these, does not load for CPUs.
     library = torch.library.Library("torchvision", "FRAGMENT")
     for op in ("nms", "qnms"):
         library.define(f"{op}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
@@ -118,7 +118,7 @@ def write_references(path: str, part: str) -> None:
         for step in (inference, outcome):
             start(torch, model)
             found |= {f"{name}/{key}": array for key, array in step(torch, model, inputs).items()}
-    np.savez(path, **found)
+    np.savez(path, **found)  # pyright: ignore[reportArgumentType]  # of its names none is an option
 
 
 def check(path: str, part: str) -> bool:
@@ -141,8 +141,7 @@ def check(path: str, part: str) -> bool:
             for step in (inference, outcome):
                 for _ in range(times):  # the first call of a compiled function may run in parts
                     start(torch, model)
-                    new = step(torch, model, inputs, call)
-                found |= new
+                    found |= step(torch, model, inputs, call)
             took = time.perf_counter() - began
             worst, where = 0.0, ""
             # What is nothing but rounding, as the gradient of a bias before a normalization, is compared with the rest.
