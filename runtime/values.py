@@ -52,7 +52,6 @@ _FIXED = (
     inspect.Signature, inspect.Parameter, type(vars(abc.ABC)["_abc_impl"]))  # fmt: skip
 _MAPPINGS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter, types.MappingProxyType)
 _MUTABLE = frozenset(kind for kind in READERS if kind.__name__ in ("bytearray", "array", "memoryview"))
-_ENVIRONMENT = type(os.environ)
 _LOCKS = (type(threading.Lock()), type(threading.RLock()))
 _CACHED = type(functools.lru_cache(None)(len))
 _GETTERS = (operator.attrgetter, operator.itemgetter, operator.methodcaller)
@@ -469,7 +468,7 @@ class ValueGuards(ModuleGuards):
         text, var, site = source.text, source.var, source.site
         if isinstance(value, logging.Logger):
             self._logger(source, value)
-        elif kind is _ENVIRONMENT:
+        elif kind is type(os.environ):
             self.environment(source)
         elif kind in _LOCKS:
             self.same(source, value)
@@ -562,7 +561,7 @@ def _solid_base(kind: type) -> type:
 
 def _is_in_python(kind: type) -> bool:
     """Whether a class statement made a class."""
-    if not kind.__flags__ & _HEAP_TYPE:
+    if not kind.__flags__ & 1 << 9:  # no type of the heap
         return False
     return (
         any(name in vars(kind) for name in ("__dict__", "__weakref__", "__slots__"))
@@ -572,9 +571,6 @@ def _is_in_python(kind: type) -> bool:
         )
         or (kind.__base__ is not None and kind.__base__ is not object and _is_in_python(kind.__base__))
     )
-
-
-_HEAP_TYPE = 1 << 9
 
 
 def _array_state(value: Any) -> tuple[Any, ...]:

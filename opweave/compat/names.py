@@ -343,7 +343,9 @@ PRESENT: dict[str, dict[str, Any]] = {
     "torch.nn.functional": {"ScalingType": ScalingType, "SwizzleType": SwizzleType},
     "torch.library": {
         "impl": _impl,
-        **{name: _where_defined(getattr(library, name)) for name in ("register_fake", "register_autograd", "register_vmap")},
+        "register_fake": _where_defined(library.register_fake),
+        "register_autograd": _where_defined(library.register_autograd),
+        "register_vmap": _where_defined(library.register_vmap),
     },
     "torch.onnx": {"register_custom_op_symbolic": _none, "is_in_onnx_export": _no},
     "torch.onnx.symbolic_helper": {"parse_args": _registers},
@@ -393,11 +395,14 @@ PRESENT: dict[str, dict[str, Any]] = {
         "is_available": _no, "is_initialized": _no, "is_nccl_available": _no, "is_torchelastic_launched": _no,
     },
     "torch.jit": {
-        "script": _same, "ignore": _same, "export": _same, "unused": _same, "script_if_tracing": _same, "_script_if_tracing": _same, "_overload_method": _same,
+        "script": _same, "ignore": _same, "export": _same, "unused": _same, "script_if_tracing": _same,
+        "_script_if_tracing": _same, "_overload_method": _same,
         "is_scripting": _no, "is_tracing": _no, "interface": _same, "Final": Final,
         "annotate": lambda kind, value: value,
     },
-    "torch.jit.annotations": {name: getattr(typing, name) for name in ("Any", "Dict", "List", "Optional", "Tuple", "Union")},
+    "torch.jit.annotations": {
+        name: getattr(typing, name) for name in ("Any", "Dict", "List", "Optional", "Tuple", "Union")
+    },
     "torch.version": {
         "__version__": VERSION, "cuda": None, "hip": None, "xpu": None, "git_version": "opweave", "debug": False,
     },

@@ -51,7 +51,7 @@ PACKAGES = ("fla", "liger_kernel", "cut_cross_entropy", "torchao", "gemlite", "f
 
 def main(packages: list[str]) -> int:
     """Print what imports, and why the rest does not; 1 where it is less than 90 % of what could."""
-    opweave.compat.install()
+    opweave.compat.install(force=True)
     import gpus
 
     short = False
@@ -66,8 +66,8 @@ def main(packages: list[str]) -> int:
         able = total - len(hardware) - len(others)
         short |= good < 0.9 * able
         print(
-            f"{package}: {good} of {total} modules import ({good / total:.1%}); {len(hardware)} are for other hardware, "
-            f"{len(others)} lack other packages; of the rest {good / able:.1%}"
+            f"{package}: {good} of {total} modules import ({good / total:.1%}); {len(hardware)} are for other "
+            f"hardware, {len(others)} lack other packages; of the rest {good / able:.1%}"
         )
         for reason, names in sorted(failed.items(), key=lambda item: -len(item[1])):
             print(f"    {len(names)} x {reason}: {', '.join(names[:3])}")

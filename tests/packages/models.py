@@ -53,14 +53,17 @@ def _of_transformers() -> Iterator[tuple[str, Any, dict[str, np.ndarray], float]
 
 
 def _of_timm() -> Iterator[tuple[str, Any, dict[str, np.ndarray], float]]:
-    import timm
+    def create(name: str, about: dict[str, int]) -> Any:
+        import timm
+
+        return timm.create_model(name, num_classes=5, **about)
 
     image = np.random.default_rng(3).standard_normal((4, 3, 64, 64)).astype(np.float32)
     settings: dict[str, dict[str, int]] = {
         "resnet18": {}, "vit_tiny_patch16_224": {"img_size": 64}, "mobilenetv3_small_050": {}, "convnext_atto": {},
     }  # fmt: skip
     for name, about in settings.items():
-        yield f"timm-{name}", lambda n=name, a=about: timm.create_model(n, num_classes=5, **a), {"x": image}, DEEP
+        yield f"timm-{name}", lambda n=name, a=about: create(n, a), {"x": image}, DEEP
 
 
 def fill(torch: Any, model: Any) -> None:
@@ -106,7 +109,7 @@ def write_references(path: str, part: str) -> None:
     """What PyTorch makes of the models."""
     import torch
 
-    # The index's torchvision is built for CUDA: its library, which defines these, does not load beside a PyTorch for CPUs.
+    # The index's torchvision is built for CUDA: its library, which defines these, does not load for CPUs.
     library = torch.library.Library("torchvision", "FRAGMENT")
     for op in ("nms", "qnms"):
         library.define(f"{op}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
@@ -115,7 +118,7 @@ def write_references(path: str, part: str) -> None:
         for step in (inference, outcome):
             start(torch, model)
             found |= {f"{name}/{key}": array for key, array in step(torch, model, inputs).items()}
-    np.savez(path, **found)
+    np.savez(path, **found)  # pyright: ignore[reportArgumentType]  # of its names none is an option
 
 
 def check(path: str, part: str) -> bool:
@@ -123,7 +126,7 @@ def check(path: str, part: str) -> bool:
     import opweave
     import opweave.compat
 
-    opweave.compat.install()
+    opweave.compat.install(force=True)
     import torch
 
     known = np.load(path)
@@ -138,8 +141,7 @@ def check(path: str, part: str) -> bool:
             for step in (inference, outcome):
                 for _ in range(times):  # the first call of a compiled function may run in parts
                     start(torch, model)
-                    new = step(torch, model, inputs, call)
-                found |= new
+                    found |= step(torch, model, inputs, call)
             took = time.perf_counter() - began
             worst, where = 0.0, ""
             # What is nothing but rounding, as the gradient of a bias before a normalization, is compared with the rest.

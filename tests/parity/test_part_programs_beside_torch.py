@@ -34,9 +34,7 @@ def test_the_thirty_functions_do_what_pytorch_does(monkeypatch):
                 continue
             compiled = opweave.compile(function)
             for seed in (1, 2):
-                got, wanted = (
-                    programs.outcome_of(space, f, seed) for space, f in ((ours, compiled), (theirs, other))
-                )
+                got, wanted = (programs.outcome_of(space, f, seed) for space, f in ((ours, compiled), (theirs, other)))
                 for name, want in wanted.items():
                     assert same(got[name], want), f"{function.__name__}, call {seed}: {name}: {got[name]} for {want}"
             compared += 1
