@@ -155,10 +155,7 @@ def fresh_caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def forget() -> Iterator[None]:
     """What a test registers is gone after it."""
     known, libraries, names = set(registry.operators), len(_forever), set(definitions)
-    # What is there already takes longest to look through. It stays frozen, with what was collected: to let it go would
-    # have each later search go through all of it again.
-    gc.collect()
-    gc.freeze()
+    gc.freeze()  # what is there already takes longest to look through
     yield
     del _forever[libraries:]
     gc.collect()
@@ -167,6 +164,7 @@ def forget() -> Iterator[None]:
     for name in set(registry.operators) - known:
         registry.remove(registry.operators[name])
     gc.collect()
+    gc.unfreeze()
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.cuda)])
