@@ -51,7 +51,7 @@ class Task:
         self.inputs, self.run = mutation_programs.Maker(seed).make().build()
         self.compiled = opweave.compile(self.run)
         self.large = opweave.compile(lambda x, w: (x @ w).relu().sum(1) + (x * seed).sin().sum(1))
-        # Once, here: OpenBLAS holds a lock while its threads multiply for NumPy, and leaves it locked in a forked child.
+        # Once, here: OpenBLAS holds a lock while it multiplies for NumPy, and leaves it locked in a forked child.
         self.product = np.maximum(_X @ _W, 0).sum(1) + np.sin(_X * seed).sum(1)
         self.expected = self.see(self.run)
         #: Compiled programs may be refused, or their gradients; they are in every process, then.
