@@ -46,7 +46,7 @@ T.zeros(int(({x} > 0).sum())) | T.tensor({x}.shape) * bool(({x} == {x}).all()) |
 #: Those that write by what they find.
 ASKING_WRITES = """
 {x}.add_(1) if bool(({z} > {c}).any()) else {x}.mul_(2) | [{x}.mul_(2) for _ in range(int(({z} > 0).sum()) % 3)]
-{x}.fill_(({z} > 0).sum().item()) | [row.add_(i) for i, row in enumerate({x})] 
+{x}.fill_(({z} > 0).sum().item()) | [row.add_(i) for i, row in enumerate({x})]
 {x}.view(-1)[:1].fill_(len({z}.nonzero()))
 {x}[{z} > 0] = {c} | {x}.add_(({z} == 0).sum().item()) | {x}.detach().numpy()[...] = 3
 {x}.copy_({z}) if float(({z} > 0).sum()) > 1 else {x}.zero_() | {x}.neg_() if ({x} > 0).sum() > 1 else {x}.square_()
