@@ -1,8 +1,8 @@
 """How Sphinx makes the site: `make docs`, or `sphinx-build -W docs build/site`. It needs no network.
 
 The pages are Markdown, which GitHub shows too, read by myst-parser; the reference is written from the docstrings of
-what `import opweave` gives, as they stand. The notebooks are run, and fail where a cell gives something else than what is
-stored with it.
+what `import opweave` gives, as they stand. The notebooks are run, and fail where a cell gives something else than what
+is stored with it.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import inspect
 import os
 import platform
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -129,3 +130,28 @@ def test_the_page_on_cpp_libraries_runs(tmp_path: Path) -> None:
     (library,) = (tmp_path / "built" / "page").glob("*.so")
     done = subprocess.run([tmp_path / "main", library], capture_output=True, text=True, env={})
     assert done.stdout == "1.999\n", done.stderr
+
+
+def test_a_cell_that_gives_something_else_than_is_stored_is_told() -> None:
+    notebooks = runpy.run_path(str(ROOT / "docs" / "notebooks" / "run.py"))
+    machine: dict[str, Any] = {"tags": ["machine"]}
+    sources = (("markdown", "# A page", {}), ("code", "x = 2\nprint(x)\nx + 1", {}), ("code", "x * 5", machine))
+    cells = [
+        {"cell_type": kind, "source": text.splitlines(keepends=True), "metadata": tags, "outputs": []}
+        for kind, text, tags in sources
+    ]
+    found = notebooks["run"]({"cells": cells})
+    assert "gives\n2\n3" in "".join(notebooks["differences"]({"cells": cells}, found))
+    cells[1]["outputs"] = found[1]
+    assert not notebooks["differences"]({"cells": cells}, found)  # what depends on the machine is not stored
+    page = notebooks["page"]({"cells": cells}, found, "a.ipynb")
+    assert page.startswith("# A page") and "```text\n10\n" in page and "```python\nx * 5\n" in page
+
+
+def test_notebooks_store_no_machine_noise() -> None:
+    paths = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+    assert len(paths) == 4
+    for path in paths:
+        text = path.read_text()
+        assert not re.search(r"0x[0-9a-f]{6,}|/tmp/|/home/|\d [mµ]s\b", text), path
+        assert "text/html" in text or "graph" not in text, path

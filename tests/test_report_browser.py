@@ -100,6 +100,14 @@ def test_large_graphs_are_drawn_in_groups_that_open(found: Any, tmp_path: Path):
     assert "what fuse changed" in seen["changes"]
 
 
+def test_guards_say_what_a_version_was_compiled_for(tmp_path: Path):
+    compiled = opweave.compile(lambda x, n: x * n + 1)
+    compiled(opweave.rand(4), 2.0)
+    again = opweave.report(compiled, measure=False)(opweave.rand(4), 3.0)
+    seen = _drive(again, tmp_path, 'seen.why = all("main .why", "").map(one => one.textContent);', "Guards")
+    assert len(seen["why"]) == 1 and "n 2.0 → 3.0" in seen["why"][0]
+
+
 def test_all_tabs_show_what_there_is(found: Any, tmp_path: Path):
     steps = """
       for (const tab of ["Kernels", "Timeline", "Memory", "Guards", "Code"]) {

@@ -158,7 +158,7 @@ function start(data) {
   }, Timeline() { drawTimeline(); }, Memory() { drawMemory(); }, Guards() {
     for (const v of data.versions) {
       main.append(el("h2", {}, `Version ${v.index}`, " ", el("span", {class: "dim"}, v.misfit === null ? "fits the call" : "does not fit the call: " + v.misfit)));
-      if (v.reasons.length) main.append(el("div", {}, "compiled because"), v.reasons.map(why));
+      if (v.reasons.length) main.append(el("div", {}, "compiled because"), ...v.reasons.map(why));
       else if (v.index) main.append(el("p", {class: "note"}, "compiled when no earlier version was there"));
       if (v.backward) main.append(el("p", {class: "note"}, v.backward));
       main.append(table([["depends on"], ["which"], ["read by"]], v.guards.map(guard => el("tr", {}, el("td", {title: guard.what}, shorten(guard.what, 48)),

@@ -157,3 +157,13 @@ def test_a_batch_gives_what_each_example_gives(op: OpOverload) -> None:
                     if mode not in ("back", "second") or op.opname != "view_as_complex":
                         count += check(op, dtype, mode)
     assert count
+
+
+def test_an_op_without_a_rule_warns_at_the_user_s_line() -> None:
+    @opweave.library.custom_op("vmap_every::no_rule", mutates_args=())
+    def no_rule(x: opweave.Tensor) -> opweave.Tensor:
+        return x.clone()
+
+    with pytest.warns(UserWarning, match="no batching rule") as caught:
+        opweave.vmap(no_rule)(opweave.ones(2, 3))
+    assert caught[0].filename == __file__
