@@ -20,13 +20,13 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from opweave.codegen.kernel import KernelSource
 from opweave.fake.symbolic import statically_known_true
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
+from opweave.registry.interrupts import contextmanager
 from opweave.registry.op import ops
 from opweave.registry.ops.attention import LOG2E
 from opweave.tracer.graph import Node

@@ -268,7 +268,8 @@ class _Builder:
         found = attention.attention_of(node)
         if found is None:
             return False
-        items, results = self._items(node), []
+        items = self._items(node)
+        results: list[Local] = []
         for name, place in found.results.items():
             value = node.meta["val"][place]
             local = items.get(place) or Local(self.names.fresh(f"{node.name}_{name}"), type_of(value))

@@ -17,7 +17,10 @@ from typing import Any
 import numpy as np
 
 from opweave.registry import dtypes
+from opweave.registry.batched import Level
+from opweave.registry.batching import bound, call, check_example, is_at, joined, parted, wrap
 from opweave.registry.errors import DTypeError, ShapeError
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import extern
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import broadcast_shapes
@@ -154,6 +157,33 @@ def attention_backward(
         second._array[...] = xp.swapaxes(q, -1, -2) @ ds
         third._array[...] = xp.swapaxes(weights, -1, -2) @ given
     return first, second, third
+
+
+# ---- batches -------------------------------------------------------------------------------------------------------
+
+
+def _joined(t: Tensor, level: Level, batch: int) -> Tensor:
+    """Examples and their batches as one dimension, unless all have the one that there is."""
+    if not is_at(t, level) and t._sizes[0] == 1:
+        return t
+    return joined(ops.aten.expand.default(t, [batch, *t._sizes[1:]]), level)
+
+
+@attention.batching
+@attention_backward.batching
+def _batch(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    check_example(op, args, kwargs)
+    values = bound(op, args, kwargs)
+    batch = values["query"]._sizes[0]
+    found = call(op, {name: _joined(v, level, batch) if isinstance(v, Tensor) else v for name, v in values.items()})
+    if "parts" not in values:
+        return tuple([wrap(parted(t, level), level) for t in found])
+    first, *rest = found
+    parts = ops.aten.view.default(first, [first._sizes[0], level.size, batch, *first._sizes[2:]])
+    return (wrap(parts, level, 1), *[wrap(parted(t, level), level) for t in rest])
+
+
+# ---- samples -------------------------------------------------------------------------------------------------------
 
 
 @attention.with_samples

@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 
 from opweave.registry import dtypes
+from opweave.registry.batched import Level
+from opweave.registry.batching import check_example, front, is_at, wrap
 from opweave.registry.errors import DTypeError, ShapeError
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import extern
 from opweave.registry.ops.matmul import narrow
 from opweave.registry.ops.samples import Make, Samples
@@ -41,6 +44,26 @@ def _int_mm(self: Tensor, mat2: Tensor) -> Tensor:
     with np.errstate(all="ignore"):
         xp.matmul(self._array.astype(np.int32), mat2._array.astype(np.int32), out=out._array)
     return out
+
+
+@_int_mm.batching
+def _batch(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    check_example(op, args, kwargs)
+    a, b = args
+    aten = ops.aten
+    if is_at(a, level) and is_at(b, level):
+        wide = [aten._to_copy.default(front(t, level), dtype=dtypes.int32) for t in args]
+        return wrap(aten.bmm.default(*wide), level)
+    if is_at(a, level):
+        whole = front(a, level)
+        size, rows, inner = whole._sizes
+        product = aten._int_mm.default(aten.reshape.default(whole, [size * rows, inner]), b)
+        return wrap(aten.view.default(product, [size, rows, b._sizes[1]]), level)
+    # One product with the columns of all examples side by side.
+    whole = aten.movedim.int(front(b, level), 0, 1)
+    inner, size, columns = whole._sizes
+    product = aten._int_mm.default(a, aten.reshape.default(whole, [inner, size * columns]))
+    return wrap(aten.view.default(product, [a._sizes[0], size, columns]), level, 1)
 
 
 @_int_mm.with_samples

@@ -24,7 +24,7 @@ DATA_DEPENDENT |= {"aten::repeat_interleave.Tensor", "aten::repeat_interleave.se
 #: Run for one example after the other, which says so in a warning.
 WITHOUT_RULE = {"aten::_embedding_bag", "aten::_ctc_loss"}
 MODES = ("front", "back", "second", "first only", "all but first")
-WANTED = (dtypes.float32, dtypes.int64, dtypes.bool_, dtypes.complex64)
+WANTED = (dtypes.float32, dtypes.int64, dtypes.int8, dtypes.bool_, dtypes.complex64)
 
 
 #: What these give depends on strides, which stacking changes; `test_views.py` has them.
