@@ -150,7 +150,7 @@ _FACTORY = _Factory()
 
 
 def _init(cls: type, fields: Sequence[Field[Any]], options: dict[str, Any]) -> Callable[..., Any]:
-    names: dict[str, Any] = {"FACTORY": _FACTORY, "write": object.__setattr__}
+    names: dict[str, Any] = {"__name__": cls.__module__, "FACTORY": _FACTORY, "write": object.__setattr__}
     positional, keyword, body = [], [], []
     for i, f in enumerate(fields):
         value = f.name
@@ -171,7 +171,8 @@ def _init(cls: type, fields: Sequence[Field[Any]], options: dict[str, Any]) -> C
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
     parameters = ", ".join(["self", *positional, *(["*", *keyword] if keyword else [])])
-    exec(f"def __init__({parameters}):\n  " + "\n  ".join(body or ["pass"]), names)
+    text = f"def __init__({parameters}):\n  " + "\n  ".join(body or ["pass"])
+    exec(compile(text, f"<opweave class {cls.__qualname__}>", "exec"), names)
     made = names["__init__"]
     made.__annotations__ = {f.name: f.type for f in fields if f.init} | {"return": None}
     return made

@@ -285,6 +285,11 @@ class Strided(Methods):
         ------
         DeviceError
             Always, as PyTorch's does without a GPU.
+
+        Examples
+        --------
+        >>> opweave.ones(2).is_pinned()
+        False
         """
         raise DeviceError("pin_memory: page-locked memory is not available", hint="leave it out: copies work without")
 

@@ -30,7 +30,7 @@ PUBLISHED = "registry/core_opset.py"
 #: Where words are options and names of functions, as PyTorch has them.
 SURFACE = ("opweave/masked.py", "opweave/nn/", "opweave/opcheck/", "opweave/signal/")
 #: Where strings of Triton's own operations and functions stand.
-TRITON = ("codegen/triton_cpu/", "registry/triton/")
+TRITON = ("codegen/triton_cpu/", "codegen/instructions/", "registry/triton/")
 
 
 def sources() -> Iterator[tuple[str, str]]:

@@ -60,7 +60,7 @@ def test_threads_register_call_and_differentiate():
 
     def work(thread: int) -> None:
         try:
-            while time.monotonic() < end and not failures:
+            while not failures and (not rounds[thread] or time.monotonic() < end):
                 one_round(thread, rounds[thread])
                 rounds[thread] += 1
         except BaseException as error:

@@ -591,12 +591,7 @@ def _collect(value: Any, found: list[Local]) -> None:
         _collect((*value,), found)
 
 
-_fields: dict[type, tuple[str, ...]] = {}
-
-
+@functools.cache
 def _operand_fields(kind: type) -> tuple[str, ...]:
-    found = _fields.get(kind)
-    if found is None:
-        skipped = {"origin", "result", "results", "kernel", "choices", "memory", "places", "layouts", "copied", "work"}
-        found = _fields[kind] = tuple(f.name for f in fields(kind) if f.name not in skipped)
-    return found
+    skipped = {"origin", "result", "results", "kernel", "choices", "memory", "places", "layouts", "copied", "work"}
+    return tuple(f.name for f in fields(kind) if f.name not in skipped)
