@@ -335,7 +335,8 @@ class ProxyMode(DispatchMode):
         if self.compiling and stack is not None and getattr(func, "decl", self) is None and stack.is_caught:
             # Noted too, since that very code may catch it.
             self.refused = self.refused or UnsupportedError(
-                f"{func} stands in a `try`: what it raises when the graph runs would not be caught", at=site,
+                f"{func} stands in a `try`: what it raises when the graph runs would not be caught",
+                got="an op without a declaration, which may raise anything", at=site,
                 hint="call it outside of the `try`, or test before what it would refuse",
             )  # fmt: skip
             raise self.refused
