@@ -33,7 +33,7 @@ aten = ops.aten
 _COMPUTED = ("float32", "float64")
 _HALF = ("float16", "bfloat16")
 #: The fewest queries and keys; with a backward, the fewest scores of a head, causal or not, and those of wide heads.
-_FEWEST, _CAUSAL, _ALL, _ALL_WIDE, _NARROW = 32, 1 << 14, 1 << 16, 1 << 20, 64
+_FEWEST, _CAUSAL, _ALL, _ALL_WIDE, _NARROW = 64, 1 << 14, 1 << 16, 1 << 22, 64
 #: Heads, and parts of their keys, that the backward works on at a time.
 _PROGRAMS = 16
 
