@@ -107,6 +107,6 @@ def rates(lib: Any, settings: dict[str, Any]) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("settings", SCHEDULES, ids=str)
+@pytest.mark.parametrize("settings", SCHEDULES, ids=lambda settings: "-".join(settings))
 def test_cyclic_rates(settings: dict[str, Any]) -> None:
     assert rates(opweave, settings) == rates(torch, settings)
