@@ -109,6 +109,7 @@ class _Known:
                 self.failed += 1
                 if verifying and not isinstance(error, NotTaped):
                     raise
+                error.__traceback__ = error.__context__ = None  # whose frames would keep the result alive
             return result
         finally:
             # What is written down for nothing takes longer than what it saves.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -198,3 +200,18 @@ def test_a_weights_gradient_lies_as_the_weight_and_is_its_own() -> None:
     model[0].weight.grad.zero_()
     for grad, before in kept:
         np.testing.assert_array_equal(grad.numpy(), before.numpy())
+
+
+def test_what_cannot_be_written_down_keeps_no_result_alive() -> None:
+    large = opweave.ones(1 << 17).requires_grad_()
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(3):
+            Watch(aten.exp)  # asks for the call to be written down
+            result = large.exp()
+            node = weakref.ref(result.grad_fn)
+            del result
+            assert node() is None
+    finally:
+        gc.enable()
