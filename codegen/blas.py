@@ -30,13 +30,12 @@ from opweave.registry.dtypes import DType
 from opweave.registry.interrupts import let_through
 from opweave.registry.loading import load_heavy
 from opweave.registry.op import ops
+from opweave.registry.tape import MOST_PRODUCTS
 from opweave.registry.tensor import Tensor
 
 if TYPE_CHECKING:
     from opweave.tracer.graph import Node
 
-#: Multiplications from which OpenBLAS would use several threads.
-MANY = 1 << 18
 #: Rows or columns of a slab, of a long and of a short side. Each slab packs the other operand again, which costs 3% of
 #: a long slab's time and 10% of a short one's.
 LONG, SHORT = 256, 128
@@ -315,7 +314,7 @@ def source(word: str = "i64") -> str:
         ]
     numbers: dict[str, object] = {
         "CLOCK": time.CLOCK_MONOTONIC, "FOUR_LONG": 4 * LONG, "TWO_SHORT": 2 * SHORT, "SHORT": SHORT, "LONG": LONG,
-        "MATRICES": MATRICES, "MANY": MANY, "SMALL": SMALL, "RATE": f"{_RATE:e}", "PLAIN": _PLAIN,
+        "MATRICES": MATRICES, "MANY": MOST_PRODUCTS, "SMALL": SMALL, "RATE": f"{_RATE:e}", "PLAIN": _PLAIN,
         "TRANSPOSED": _TRANSPOSED, "STORES": "\n".join(stores),
     }  # fmt: skip
     slabs = [_source(f"opweave_gemm_{t.name}", real, word) for t, (_, real) in _GEMM.items()]

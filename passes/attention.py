@@ -413,7 +413,9 @@ def pays(m: int, n: int, width: int, *, causal: bool, dense: bool, backward: boo
     if not backward:
         return True
     # The backward makes one product more than there are apart, unless half of them are left out.
-    return m * n >= (_CAUSAL if causal else _ALL if dense and width <= _NARROW else _ALL_WIDE)
+    if causal:
+        return m * n >= _CAUSAL
+    return dense and m * n >= (_ALL if width <= _NARROW else _ALL_WIDE)
 
 
 # ---- what nodes are ------------------------------------------------------------------------------------------------
