@@ -151,6 +151,16 @@ def address(dtype: DType) -> int:
     return _native(STORED[dtype][0]).address
 
 
+def float_address() -> int:
+    """Of the same for float32, which `blas` has some products made by."""
+    return _native("float").address
+
+
+def float_code() -> Any:
+    """The native code of that."""
+    return _code("float")
+
+
 class _Native(NamedTuple):
     call: Callable[..., None]
     address: int

@@ -103,7 +103,7 @@ class Packing(Vectors):
         f = Function("internal void", "pack.scattered", self._PACK, "noinline")
         lane, step, lanes, width, k = map(f.param, ("lane", "step", "lanes", "width", "k"))
         flip, size, value = f.op("trunc i64 %flip to i32"), self.kind.size, f.room(self.memory)
-        zero = "0.0" if self.memory == "half" else "0"
+        zero = "0.0" if self.memory in ("half", "float") else "0"
         with f.loop(0, self._all_groups(k)) as g, f.loop(0, width) as j:
             values: list[str] = []
             for r in range(size):

@@ -69,7 +69,7 @@ class Results(Packing):
             elif self.kind.stored == "bfloat":
                 found = f.op(f"call {vector} @rounded({self.sums} {found})")
             to = f.at("%to", r * down + v, result)
-            align = 4 if result == "i32" else 2
+            align = 4 if result in ("i32", "float") else 2
             if count is None:
                 f.line(f"store {vector} {found}, ptr {to}, align {align}")
             else:

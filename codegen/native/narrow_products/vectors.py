@@ -39,6 +39,9 @@ _DOTS = {2: "llvm.x86.avx512bf16.dpbf16ps.512", 4: "llvm.x86.avx512.vpdpbusd.512
 #: The same of what rounds to bfloat16, and of what tells numbers below the smallest normal one (class 32).
 _ROUND, _CLASS = "llvm.x86.avx512bf16.cvtneps2bf16.512", "llvm.x86.avx512.fpclass.ps.512"
 
+#: Of types in LLVM's names of functions.
+_SUFFIX = {"half": "f16", "float": "f32"}
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -89,8 +92,8 @@ class Vectors:
 
     def __init__(self, kind: Kind) -> None:
         self.kind, self.lanes = kind, kind.bits // 32
-        self.item = 1 if kind.stored == "i8" else 2
-        self.memory = "half" if kind.stored == "half" else f"i{8 * self.item}"
+        self.item = {"i8": 1, "float": 4}.get(kind.stored, 2)
+        self.memory = kind.stored if kind.stored in ("half", "float") else f"i{8 * self.item}"
         self.groups, self.sums = f"<{self.lanes} x i32>", f"<{self.lanes} x {kind.total}>"
         self.most = 4 if kind.registers >= 32 and not kind.tiles else 2
         self.width = self.most * self.lanes
@@ -114,7 +117,7 @@ class Vectors:
         found: list[str] = []
         for count in dict.fromkeys((self.lanes, self.lanes * self.kind.size)):
             vector = f"<{count} x {self.memory}>"
-            suffix = f"v{count}{'f16' if self.memory == 'half' else self.memory}"
+            suffix = f"v{count}{_SUFFIX.get(self.memory, self.memory)}"
             found.append(f"declare {vector} @llvm.masked.load.{suffix}.p0(ptr, <{count} x i1>, {vector})")
             f = Function(f"internal {vector}", f"first.{count}", ["ptr p", "i64 count"], "alwaysinline")
             value = f.op(
@@ -131,7 +134,7 @@ class Vectors:
         return "i32" if self.kind.stored == "i8" else self.memory
 
     def _result_suffix(self) -> str:
-        return "f16" if self._result() == "half" else self._result()
+        return _SUFFIX.get(self._result(), self._result())
 
     def _below(self, f: Function, count: Int, lanes: int) -> str:
         """Which places are before one."""
@@ -149,6 +152,8 @@ class Vectors:
 
         if self.kind.stored == "i8":
             return f.op(f"sext {of('i8')} {value} to {of('i32')}")
+        if self.kind.stored == "float":
+            return f.op(f"bitcast {of('float')} {value} to {of('i32')}")
         if self.kind.stored == "half":
             real = f.op(f"fpext {of('half')} {value} to {of('float')}")
             return f.op(f"bitcast {of('float')} {real} to {of('i32')}")
