@@ -420,7 +420,11 @@ class Packing(Vectors):
                 one = f.at(runs, q * 3)
                 to = self._stored_at(f, "%base", m * out_m + f.load(one, 0))
                 of = self._at(f, "%of", m * pitch + f.load(one, 1))
-                with f.loop(0, f.load(one, 2), rolled=False) as i:
+                long, beside = f.load(one, 2), out2.equals(1)
+                with f.when(beside), f.loop(0, long, self.lanes) as i:
+                    value = self._vload(f, self._at(f, of, i))
+                    self._put_several(f, value, self._stored_at(f, to, i), long - i)
+                with f.when(beside.denied()), f.loop(0, long, rolled=False) as i:
                     value = f.op(f"load {self.real}, ptr {self._at(f, of, i)}")
                     self._put(f, value, self._stored_at(f, to, i * out2))
         return f.end()
