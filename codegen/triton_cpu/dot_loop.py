@@ -201,8 +201,7 @@ class _Waiting:
         if a.type.elem != self.elem if self.narrow is None else self.narrow.shifted:
             return None
         pointer, dims, keys = load.operands[0], a.type.dims, [cx.fresh_key("k") for _ in a.type.dims]
-        strides, along = Strides(cx), _along(keys)
-        rows, columns = (strides.of(pointer, at) for at in along)
+        rows, columns = (Strides(cx).of(pointer, at) for at in _along(keys))
         if rows is None or columns is None or columns.kind != "affine" or columns.stride != SIZE[a.type.elem]:
             return None
         if not bounded_everywhere(cx, [a], [], dims, keys):
