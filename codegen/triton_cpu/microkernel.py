@@ -14,7 +14,7 @@ import math
 from dataclasses import KW_ONLY
 
 from opweave.codegen.instructions.emit import FLOATS, LLVM_TYPE, SIZE, Emitter, splat, vector
-from opweave.codegen.instructions.operands import I64, PTR, VOID, ZEROS, Operand, Register
+from opweave.codegen.instructions.operands import I32, I64, PTR, VOID, ZEROS, Operand, Register
 from opweave.codegen.native import amx
 from opweave.codegen.triton_cpu.context import Context
 from opweave.registry.dataclass import dataclass
@@ -67,6 +67,8 @@ NARROW = {
         ("int8_dots", Narrow(4, "i32", "llvm.x86.avx512.vpdpbusd.512", "i8", "<16 x i32>", shifted=True)),
     ),
 }
+#: Bytes of a line of the caches.
+LINE = 64
 #: The highest bit of each byte.
 HIGH = -0x7F7F7F80
 #: Lanes of a register of groups, and of its sums.
@@ -231,11 +233,36 @@ class _Product(_Function):
             for u in range(unrolled):
                 step(em.add(k, u))
 
-        em.loop(0, length, unrolled, steps)
+        line = LINE // SIZE[self.unit]
+        if self.shape.open and most % line == 0:
+            # Rows are too short, and too many, for the processor to see which are read next.
+            soon = self._soon(i, start, length, count)
+
+            def lines(k: Operand) -> None:
+                for row in soon:
+                    kind = (0, 3, 1)  # a read; kept in the first cache; data
+                    em.call(VOID, "llvm.prefetch.p0", [(PTR, em.offset(row, k, self.unit)), *((I32, x) for x in kind)])
+                em.loop(k, em.add(k, line), unrolled, steps)
+
+            em.loop(0, length, line, lines)
+        else:
+            em.loop(0, length, unrolled, steps)
         size = SIZE[self.shape.elem]
         for places_row, row in zip(places, sums, strict=True):
             for place, slot in zip(places_row, row, strict=True):
                 em.line(f"store {t} {em.inst(f'load {t}, ptr {slot}')}, ptr {place}, align {size}")
+
+    def _soon(self, i: Operand, start: Operand, length: Operand, count: int) -> list[Operand]:
+        """Where the rows of A begin that are read next: the following ones, or the first ones further on."""
+        em = self.em
+        row, k = em.add(i, count), start
+        if isinstance(row, int):
+            row, k = (row, start) if row < self.m else (0, em.add(start, length))
+        elif self.m % self.rows == 0:
+            more = em.inst(f"icmp slt i64 {row}, {self.m}")
+            row = em.inst(f"select i1 {more}, i64 {row}, i64 0")
+            k = em.inst(f"select i1 {more}, i64 {start}, i64 {em.add(start, length)}")
+        return [self.left(em.add(row, r), k) for r in range(count)]
 
     def _load(self, t: str, place: Operand) -> Register:
         return self.em.inst(f"load {t}, ptr {place}, align {SIZE[self.shape.elem]}")
