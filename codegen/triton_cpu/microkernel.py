@@ -21,6 +21,8 @@ from opweave.registry.dataclass import dataclass
 
 #: Bytes that stay in the first cache beside what passes by.
 HALF_CACHE = 32 * 1024
+#: Bytes of a row of A that are read at once, at most: all of its rows are to stay there as well.
+ROW_BYTES = 512
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,8 @@ class _Product(_Function):
             even = next((r for r in range(self.rows, 3, -1) if self.m % r == 0), 0)
             self.rows = even if even * self.columns >= 16 else self.rows
         self.depth = shape.depth if shape.open else shape.k
-        while self.width * self.depth * SIZE[elem] > HALF_CACHE and self.depth % 2 == 0:
+        size = SIZE[elem]
+        while self.depth * max(self.width * size, HALF_CACHE * size // ROW_BYTES) > HALF_CACHE and self.depth % 2 == 0:
             self.depth //= 2
         self.type, self.groups = vector(elem, lanes), vector(self.unit, lanes)
 
