@@ -105,7 +105,8 @@ def lower(
         cx.tables = {a for a, known in zip(function.args, function.attributes, strict=True) if APART in known}
     cx.parameters = {a: k for k, a in enumerate(function.args)}
     cx.emit_block = lambda block: _emit_block(cx, block)
-    cx.write_positions = [op.pos for op in ops if op.name in WRITES]
+    cx.writes = [op for op in ops if op.name in WRITES]
+    cx.write_positions = [op.pos for op in cx.writes]
     if debug_info:
         cx.debug = DebugInfo(function)
         cx.em.place = cx.debug.whole
