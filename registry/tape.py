@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from opweave.registry import dtypes
 from opweave.registry.dataclass import dataclass
 from opweave.registry.device import cpu
 from opweave.registry.interrupts import let_through
@@ -321,7 +322,7 @@ class Tape:
 
 def _element(t: Tensor) -> np.dtype[Any]:
     dtype = t._dtype.numpy
-    if dtype is None or dtype.kind not in "biufc":
+    if dtype is None or dtype.kind not in "biufc" and t._dtype is not dtypes.bfloat16:
         raise NotTaped("elements that NumPy has no loops for")
     return dtype
 

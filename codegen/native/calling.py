@@ -26,7 +26,7 @@ MOST_ARGUMENTS, MOST_OPERANDS = 8, 5
 #: Bytes of elements that the loops of `elements.ll` are for.
 _WIDTHS = (1, 2, 4, 8, 16)
 #: Types that are converted to each other, as LLVM has them; not floats to integers, where those may not fit.
-_CONVERTED = {"b1": "i8", "u1": "i8", "i1": "i8", "i4": "i32", "i8": "i64", "f4": "float", "f8": "double"}
+_CONVERTED = {"b1": "i8", "u1": "i8", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64", "f4": "float", "f8": "double"}
 _NAMES = {np.dtype(name): name for name in _CONVERTED}
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opweave.codegen import blas
+from opweave.codegen import blas, half_casts
 from opweave.codegen.native import allocation, objects
 from opweave.codegen.native.calling import MOST_ARGUMENTS, MOST_OPERANDS, code
 from opweave.registry import dtypes
@@ -110,6 +110,8 @@ def _inner_loop(function: Any, types: Sequence[np.dtype[Any]]) -> tuple[int, int
         return product
     if isinstance(function, str):
         own = code.loop(function, tuple(types))
+        if own is None and function == "cast":
+            own = half_casts.loop(types[0], types[1])
         if own is None:
             raise NotTaped("a conversion")
         return own, 0

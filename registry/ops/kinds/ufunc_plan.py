@@ -17,6 +17,7 @@ import numpy as np
 from numpy._core import umath
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from opweave.registry.scalar import convert_into
 from opweave.registry.tape import NotTaped, Tape, Value
 
 #: Elements of a piece: its temporaries stay in the cache.
@@ -135,7 +136,7 @@ class UfuncPlan(NamedTuple):
     def call(self, inputs: Sequence[Any], out: np.ndarray[Any, Any]) -> None:
         """Make the single call, for inputs that have their types; `out` is none of them, or as one of them is."""
         if not self.steps or self.steps[0].function is np.copyto:
-            np.copyto(out, inputs[(self.steps[0].args[0] if self.steps else self.result).number], casting="unsafe")
+            convert_into(out, inputs[(self.steps[0].args[0] if self.steps else self.result).number])
             return
         step = self.steps[0]
         step.function(*[inputs[a.number] if isinstance(a, Ref) else a for a in step.args], out=out)
@@ -161,7 +162,7 @@ class UfuncPlan(NamedTuple):
                 if place is None:
                     table[i] = value[start:stop]
                 else:
-                    np.copyto(place, value[start:stop], casting="unsafe")
+                    convert_into(place, value[start:stop])
                     table[i] = place
             table[converted - 1] = out[start:stop]
             for function, args, result in calls:
@@ -257,7 +258,7 @@ def _has_type(value: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> bool:
 
 
 def _convert(value: Any, out: np.ndarray[Any, Any]) -> None:
-    np.copyto(out, value, casting="unsafe")
+    convert_into(out, value)
 
 
 def _by_pieces(step: Step) -> bool:
