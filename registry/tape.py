@@ -40,6 +40,10 @@ MOST_SCRATCH = 1 << 20
 _MOST_LOOPS = 16
 
 
+#: Up to which numbers may be others in the next call: no type of `number` refuses them, or takes them for infinite.
+MOST_NUMBER = 60000.0
+
+
 class NotTaped(Exception):
     """A call that only Python makes."""
 
@@ -127,6 +131,10 @@ class Tape:
     steps: list[tuple[OpOverload, tuple[Any, ...], dict[str, Any], Tensor]] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
     fresh: dict[int, int] = field(default_factory=dict)
+    #: Arguments that are floats, whose places are buffers behind those of the tensors.
+    numbers: list[float] = field(default_factory=list)
+    #: Of those that loops read from there, the type that they have as elements, by place among the numbers.
+    number_types: dict[int, np.dtype[Any]] = field(default_factory=dict)
     #: The argument that the call writes to, if it does, and what is written there.
     target: Tensor | None = None
     written: Tensor | None = None
@@ -146,6 +154,18 @@ class Tape:
         if found is None:
             raise NotTaped("a tensor from elsewhere")
         return found
+
+    def number(self, value: Any, dtype: np.dtype[Any]) -> Value | None:
+        """Where a number that was passed lies as an element, which may be another one in the next call.
+
+        None where it is none of the arguments themselves, or more than one op looks at it.
+        """
+        if len(self.calls) != 1 or len(self.steps) != 1:
+            return None
+        place = next((i for i, number in enumerate(self.numbers) if number is value), None)
+        if place is None or not abs(value) <= MOST_NUMBER or value in (0, 1) or self.number_types.setdefault(place, dtype) != dtype:
+            return None
+        return Value(len(self.inputs) + place, 0, (), (), dtype)
 
     def scratch(self, sizes: Sequence[int], dtype: np.dtype[Any]) -> Value:
         """Row-major memory for what comes between."""
@@ -287,7 +307,7 @@ class Tape:
     # ---- a whole call ------------------------------------------------------------------------------------------------
 
     def _new(self, sizes: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]) -> Value:
-        number = len(self.inputs) + len(self.fresh)
+        number = len(self.inputs) + len(self.numbers) + len(self.fresh)
         self.fresh[number] = span(sizes, strides) * dtype.itemsize
         if sum(self.fresh.values()) > MOST_SCRATCH and len(self.fresh) > 1:
             raise NotTaped("large")
@@ -313,7 +333,8 @@ class Tape:
         taken: list[Value | Constant] = []
         for v, dtype in zip((*inputs, out), types, strict=True):
             if not isinstance(v, (Value, np.ndarray)):
-                v = np.asarray(v).astype(dtype)
+                with np.errstate(all="ignore"):
+                    v = np.asarray(v).astype(dtype)
             elif v.dtype != dtype:
                 raise NotTaped("a conversion")
             taken.append(v)
@@ -445,7 +466,8 @@ def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
         raise NotTaped("ops that were changed")
     if _changes_tensors(function, args, kwargs):
         raise NotTaped("a change that is no write")
-    tape = Tape([t for t in (*args, *kwargs.values()) if type(t) is Tensor])
+    given = (*args, *kwargs.values())
+    tape = Tape([t for t in given if type(t) is Tensor], numbers=[v for v in given if type(v) is float])
     before = state.exclude
     state.exclude = before | ABOVE_VIEWS
     try:

@@ -13,6 +13,7 @@ from opweave.codegen.native import allocation, functions, layout, objects
 from opweave.registry import dtypes, replay
 from opweave.registry.keys import state
 from opweave.registry.storage import Storage
+from opweave.registry.tape import MOST_NUMBER
 from opweave.registry.tensor import Tensor
 
 _C_API = (
@@ -42,7 +43,8 @@ def source() -> str:
         "T_DEVICE": of_tensor.get("_device"), "T_KEYS": of_tensor.get("_keys"),
         "T_VIEW_OF": of_tensor.get("_view_of"), "VIEWS": of_storage.get("views"),
         "VERSION": of_storage.get("version"), "SLICE": object.__basicsize__,
-        "KNOWN": replay.CODE_AT + _WORD, "FRAME": MOST_ARGUMENTS + 1, "GIVEN": MOST_ARGUMENTS + 1,
+        "KNOWN": replay.CODE_AT + _WORD, "FRAME": 2 * (MOST_ARGUMENTS + 1), "NUMBERS": MOST_ARGUMENTS + 1,
+        "MOST_NUMBER": MOST_NUMBER, "GIVEN": MOST_ARGUMENTS + 1,
     }  # fmt: skip
     parts = [native.source("allocation", "thread", "calls", numbers=numbers)]
     parts += [native.source("elements", numbers={"BITS": 8 * width}) for width in _WIDTHS]

@@ -9,7 +9,7 @@
 ; for each argument; loops; what becomes of the result, of which number of argument, with what; where a fresh result
 ; stands in the frame; what sees to it in the end, or null; how often it was made; what keeps all of it alive
 %Call = type { ptr, i64, i64, ptr, i64, ptr, ptr, i64, ptr, i64, i64, ptr, i64, ptr, i64, ptr }
-; kind: 0 this object, 1 a tensor, 2 an equal value; the object or its keys; sizes, strides, dtype, device; keys; where
+; kind: 0 this object, 1 a tensor, 2 an equal value, 3 any float of at most @MOST_NUMBER@ but 0 and 1; the object or its keys; sizes, strides, dtype, device; keys; where
 ; its address goes in the frame, or -1; bytes of an element and of all; whether it lies as the tensor that is written
 %Guard = type { i64, ptr, ptr, ptr, ptr, ptr, i64, i64, i64, i64, i64 }
 %Operand = type { i64, i64, i64 }                        ; place in the frame or -1, bytes from there, and between calls
@@ -29,6 +29,7 @@ declare i32 @PyList_Append(ptr, ptr)
 declare ptr @PyWeakref_NewRef(ptr, ptr)
 declare ptr @PyErr_Occurred()
 declare i64 @llvm.ctpop.i64(i64)
+declare double @llvm.fabs.f64(double)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
 @_Py_NoneStruct = external global i8
@@ -220,6 +221,30 @@ one:
 pointer:
   %arg.p = getelementptr ptr, ptr %args, i64 %i
   %arg = load ptr, ptr %arg.p
+  %kind = load i64, ptr %guard
+  %is.number = icmp eq i64 %kind, 3
+  br i1 %is.number, label %number, label %tensor
+number:                                                  ; behind the places are the numbers, as elements
+  %double = call double @PyFloat_AsDouble(ptr %arg)
+  %value.place = add i64 %place, @NUMBERS@
+  %value.p = getelementptr i64, ptr %frame, i64 %value.place
+  %width.p = getelementptr %Guard, ptr %guard, i64 0, i32 8
+  %width = load i64, ptr %width.p
+  %is.single = icmp eq i64 %width, 4
+  br i1 %is.single, label %single, label %whole
+single:
+  %rounded = fptrunc double %double to float
+  store float %rounded, ptr %value.p
+  br label %numbered
+whole:
+  store double %double, ptr %value.p
+  br label %numbered
+numbered:
+  %number.at = getelementptr i64, ptr %frame, i64 %place
+  %value.address = ptrtoint ptr %value.p to i64
+  store i64 %value.address, ptr %number.at
+  br label %good
+tensor:
   %storage = call ptr @slot(ptr %arg, i64 @STORAGE@)
   %pointer.now = call ptr @slot(ptr %storage, i64 @POINTER@)
   %unknown = icmp eq ptr %pointer.now, @_Py_NoneStruct
@@ -307,7 +332,8 @@ one:
   %guard = getelementptr %Guard, ptr %guards, i64 %i
   %kind = load i64, ptr %guard
   switch i64 %kind, label %identity [ i64 1, label %tensor
-                                      i64 2, label %value ]
+                                      i64 2, label %value
+                                      i64 3, label %number ]
 identity:
   %object.p = getelementptr %Guard, ptr %guard, i64 0, i32 1
   %object = load ptr, ptr %object.p
@@ -316,6 +342,21 @@ identity:
 tensor:
   %like = call i1 @fits(ptr %guard, ptr %arg)
   br i1 %like, label %good, label %no
+number:
+  %type = call ptr @slot(ptr %arg, i64 @TYPE@)
+  %is.float = icmp eq ptr %type, @PyFloat_Type
+  br i1 %is.float, label %size, label %no
+size:
+  %double = call double @PyFloat_AsDouble(ptr %arg)
+  %magnitude = call double @llvm.fabs.f64(double %double)
+  %fits = fcmp ole double %magnitude, @MOST_NUMBER@
+  br i1 %fits, label %zero, label %no
+zero:
+  %is.zero = fcmp oeq double %double, 0.0
+  br i1 %is.zero, label %no, label %unit
+unit:
+  %is.unit = fcmp oeq double %double, 1.0
+  br i1 %is.unit, label %no, label %good
 value:
   %noted.p = getelementptr %Guard, ptr %guard, i64 0, i32 1
   %noted = load ptr, ptr %noted.p

@@ -188,10 +188,12 @@ class _Known:
 
 
 def _told_apart(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments with a tensor that stands twice as two: what is written down of `x * x` is for `x * y`, too."""
+    """The arguments with a tensor or float that stands twice as two: what is written down of `x * x` is for `x * y`."""
     seen: set[int] = set()
 
     def once(value: Any) -> Any:
+        if type(value) is float:
+            return -(-value)  # another object, which nothing else is
         if type(value) is not Tensor or id(value) not in seen:
             seen.add(id(value))
             return value

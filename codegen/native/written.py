@@ -64,8 +64,10 @@ def _snapshot(value: Any) -> Any:
     raise NotTaped(f"an argument of type {kind.__name__}")
 
 
-def _guard(words: _Words, value: Any, place: int, target: Tensor | None) -> tuple[int, ...]:
-    """The words of a `%Guard`."""
+def _guard(words: _Words, value: Any, place: int, target: Tensor | None, item: int = 0) -> tuple[int, ...]:
+    """The words of a `%Guard`; `item` is how long a number is that may be another one."""
+    if item:
+        return (3, 0, 0, 0, 0, 0, 0, place, item, item, 0)
     if type(value) is Tensor:
         if value._device is not cpu:
             raise NotTaped("a tensor of another device")
@@ -192,12 +194,19 @@ class Written:
             out = tape.value(tape.written).buffer
         read = {v.buffer for loop in tape.loops for v, _ in loop.operands if isinstance(v, Value)}
         guards: list[int] = []
-        number = 0
+        number, numbers = 0, 0
         for value in given:
+            if type(value) is float:
+                dtype = tape.number_types.get(numbers)
+                place_of = len(tape.inputs) + numbers
+                guards += _guard(words, value, place_of, target, 0 if dtype is None else dtype.itemsize)
+                numbers += 1
+                continue
             is_tensor = type(value) is Tensor
             is_used = is_tensor and (number in read or value is target)
             guards += _guard(words, value, number if is_used else -1, target)
             number += is_tensor
+        number += numbers
         offsets: dict[int, int] = {}
         end = 0
         for buffer, nbytes in tape.fresh.items():

@@ -58,6 +58,7 @@ class _Writer:
     def __init__(self, calls: Calls, given: Sequence[Any], node: OpNode) -> None:
         self.given = given
         self.numbers = {id(value): i for i, value in reversed(list(enumerate(given))) if isinstance(value, Tensor)}
+        self.floats = {id(value): i for i, value in enumerate(given) if type(value) is float}
         self.results = [result for *_, result in calls]
         self.bases = [args[0] if op.is_view and isinstance(args[0], Tensor) else None for op, args, _, _ in calls]
         self.recorded: dict[int, _Recorded] = {}
@@ -140,6 +141,8 @@ class _Writer:
             if where is None:
                 what = "result" if number == self.last else self._made(number)
                 saving.append(f"    saved[{name!r}] = $saved_result({what})")
+            elif id(value) in self.floats:  # which may be another one the next time
+                saving.append(f"    saved[{name!r}] = t{self.floats[id(value)]}")
             elif not isinstance(value, Tensor) or is_spec:
                 settled[name] = value if not is_spec else value.spec if isinstance(value, Tensor) else None
             elif id(value) in self.numbers:

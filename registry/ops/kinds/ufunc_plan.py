@@ -10,7 +10,7 @@ evaluated as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,6 +101,18 @@ class Traced(NDArrayOperatorsMixin):
         raise _Untraceable
 
 
+class TracedNumber(Traced):
+    """Stands for a number in a body, whichever it is: it is neither 0 nor 1, and no other question is answered."""
+
+    def __eq__(self, other: object) -> Any:
+        return super().__eq__(other) if type(other) not in (int, float) or other not in (0, 1) else False
+
+    def __ne__(self, other: object) -> Any:
+        return super().__ne__(other) if type(other) not in (int, float) or other not in (0, 1) else True
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 def _samples(values: Sequence[Any]) -> list[Any]:
     return [v.sample if isinstance(v, Traced) else v for v in values]
 
@@ -132,6 +144,15 @@ class UfuncPlan(NamedTuple):
     def is_one_call(self) -> bool:
         """Whether it is a single call on arrays, which may have any layout and broadcast."""
         return not self.steps or len(self.steps) == 1 and not _by_pieces(self.steps[0])
+
+    def reads_in_all_steps(self, places: Sequence[int]) -> bool:
+        """Whether each step depends on one of some inputs."""
+        found = set(places)
+        for i, step in enumerate(self.steps):
+            if not any(a.number in found for a in step.args if isinstance(a, Ref)):
+                return False
+            found.add(-1 - i)
+        return bool(self.steps)
 
     def call(self, inputs: Sequence[Any], out: np.ndarray[Any, Any]) -> None:
         """Make the single call, for inputs that have their types; `out` is none of them, or as one of them is."""
@@ -302,7 +323,7 @@ def _select(condition: Any, a: Any, b: Any, keep: Any = None, other: Any = None,
         np.bitwise_xor(second, other, out=result)
 
 
-def trace(body: Callable[..., Any], operands: Sequence[Any]) -> UfuncPlan | None:
+def trace(body: Callable[..., Any], operands: Sequence[Any], numbers: Container[int] = ()) -> UfuncPlan | None:
     """The steps of a body, None where it has none.
 
     Parameters
@@ -311,12 +332,15 @@ def trace(body: Callable[..., Any], operands: Sequence[Any]) -> UfuncPlan | None
         Of the operands.
     operands : sequence
         Of an array its dtype, numbers and None as they are.
+    numbers : container of int
+        Where among the operands arrays stand for numbers that are neither 0 nor 1 (`TracedNumber`).
     """
     noted: list[Step] = []
     count, given = 0, []
-    for operand in operands:
+    for i, operand in enumerate(operands):
         if isinstance(operand, np.dtype):
-            given.append(Traced(noted, count, np.ones(1, operand)))
+            kind = TracedNumber if i in numbers else Traced
+            given.append(kind(noted, count, np.ones(1, operand)))
             count += 1
         else:
             given.append(operand)
