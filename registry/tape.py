@@ -12,13 +12,14 @@ only other places. What has no tape raises `NotTaped`: there is a way that takes
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from opweave.registry import dtypes
+from opweave.registry import dtypes, forking
 from opweave.registry.dataclass import dataclass
 from opweave.registry.device import cpu
 from opweave.registry.interrupts import let_through
@@ -106,6 +107,27 @@ class Loop(NamedTuple):
     counts: tuple[int, ...]
     steps: tuple[int, ...]
     operands: tuple[Operand, ...]
+
+
+class Casts(NotTaped):
+    """A call that autocast makes another one: what it does depends on more than its arguments."""
+
+
+#: Threads that write a call down.
+_recording: set[int] = set()
+forking.after_fork_in_child(_recording.clear)
+
+
+def refuse_cast() -> None:
+    """Say that autocast casts what is called.
+
+    Raises
+    ------
+    Casts
+        Where this thread writes a call down.
+    """
+    if _recording and threading.get_ident() in _recording:
+        raise Casts("a cast")
 
 
 @dataclass
@@ -470,6 +492,7 @@ def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     tape = Tape([t for t in given if type(t) is Tensor], numbers=[v for v in given if type(v) is float])
     before = state.exclude
     state.exclude = before | ABOVE_VIEWS
+    _recording.add(threading.get_ident())
     try:
         with _Recorder(tape):
             result = function(*args, **kwargs)
@@ -479,6 +502,7 @@ def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
         let_through(error)
         raise NotTaped("what raises") from None
     finally:
+        _recording.discard(threading.get_ident())
         state.exclude = before
     if type(result) is not Tensor:
         raise NotTaped("no tensor")

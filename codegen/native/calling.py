@@ -11,7 +11,7 @@ import numpy as np
 from opweave.codegen import native
 from opweave.codegen.native import allocation, functions, layout, objects
 from opweave.registry import dtypes, replay
-from opweave.registry.keys import state
+from opweave.registry.keys import AUTOCAST_KEYS, state
 from opweave.registry.storage import Storage
 from opweave.registry.tape import MOST_NUMBER
 from opweave.registry.tensor import Tensor
@@ -44,7 +44,7 @@ def source() -> str:
         "T_VIEW_OF": of_tensor.get("_view_of"), "VIEWS": of_storage.get("views"),
         "VERSION": of_storage.get("version"), "SLICE": object.__basicsize__,
         "KNOWN": replay.CODE_AT + _WORD, "FRAME": 2 * (MOST_ARGUMENTS + 1), "NUMBERS": MOST_ARGUMENTS + 1,
-        "MOST_NUMBER": MOST_NUMBER, "GIVEN": MOST_ARGUMENTS + 1,
+        "MOST_NUMBER": MOST_NUMBER, "NO_AUTOCAST": ~AUTOCAST_KEYS["cpu"].bit, "GIVEN": MOST_ARGUMENTS + 1,
     }  # fmt: skip
     parts = [native.source("allocation", "thread", "calls", numbers=numbers)]
     parts += [native.source("elements", numbers={"BITS": 8 * width}) for width in _WIDTHS]

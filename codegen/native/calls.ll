@@ -5,7 +5,8 @@
 ; to write it down (`learn`) once `wait` such calls were made.
 
 %Known = type { i64, ptr, ptr, ptr, i64 }                ; epoch, first call, otherwise, learn, wait
-; next; positional arguments, keyword arguments and their names; the excluded keys, the default dtype or null; a guard
+; next; positional arguments, keyword arguments and their names; the excluded keys and, in the upper half, those that
+; are included and not excluded, the default dtype or null; a guard
 ; for each argument; loops; what becomes of the result, of which number of argument, with what; where a fresh result
 ; stands in the frame; what sees to it in the end, or null; how often it was made; what keeps all of it alive
 %Call = type { ptr, i64, i64, ptr, i64, ptr, ptr, i64, ptr, i64, i64, ptr, i64, ptr, i64, ptr }
@@ -704,15 +705,28 @@ state:
   br i1 %at.hand, label %included, label %python
 included:
   %own = load ptr, ptr @thread.state
-  %include = call ptr @PyDict_GetItem(ptr %own, ptr @name.include)
-  %nothing = icmp eq ptr %include, @opweave_zero
-  br i1 %nothing, label %excluded, label %python
+  %include.o = call ptr @PyDict_GetItem(ptr %own, ptr @name.include)
+  %no.include = icmp eq ptr %include.o, null
+  br i1 %no.include, label %python, label %excluded
 excluded:
   %exclude.o = call ptr @PyDict_GetItem(ptr %own, ptr @name.exclude)
   %no.exclude = icmp eq ptr %exclude.o, null
-  br i1 %no.exclude, label %python, label %default
+  br i1 %no.exclude, label %python, label %effective
+effective:                                               ; what is included and not excluded: nothing, or autocast
+  %exclude.bits = call i64 @PyLong_AsLongLong(ptr %exclude.o)
+  %nothing = icmp eq ptr %include.o, @opweave_zero
+  br i1 %nothing, label %default, label %some
+some:
+  %include.bits = call i64 @PyLong_AsLongLong(ptr %include.o)
+  %not.excluded = xor i64 %exclude.bits, -1
+  %included.some = and i64 %include.bits, %not.excluded
+  %others = and i64 %included.some, @NO_AUTOCAST@
+  %only = icmp eq i64 %others, 0
+  br i1 %only, label %default, label %python
 default:
-  %exclude = call i64 @PyLong_AsLongLong(ptr %exclude.o)
+  %included.bits = phi i64 [ 0, %effective ], [ %included.some, %some ]
+  %above = shl i64 %included.bits, 32
+  %exclude = or i64 %exclude.bits, %above
   %defaults = load ptr, ptr @thread.default
   %default.o = call ptr @PyDict_GetItem(ptr %defaults, ptr @name.dtype)
   %epoch.noted = load i64, ptr %known

@@ -24,6 +24,11 @@ from opweave.registry.tape import MOST_SCRATCH, Loop, NotTaped, Tape, Value
 from opweave.registry.tensor import Tensor
 
 
+def keys_of_state() -> int:
+    """The keys that the thread excludes, and above them those that it includes besides."""
+    return state.exclude | (state.include & ~state.exclude) << 32
+
+
 class _Words:
     """Words in memory, and what they point to."""
 
@@ -226,7 +231,7 @@ class Written:
         loops = [word for loop in tape.loops for word in _loop(words, loop, place)]
         names = tuple(kwargs)
         fields = (
-            0, len(args), len(kwargs), words.object(names), state.exclude,
+            0, len(args), len(kwargs), words.object(names), keys_of_state(),
             words.object(dtypes._default.__dict__["dtype"]) if "dtype" in dtypes._default.__dict__ else 0,
             words.place(*guards), len(tape.loops), words.place(*loops), kind, which, made, number,
             0 if finish is None else words.object(finish), 0, id(self),
