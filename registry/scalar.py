@@ -153,6 +153,17 @@ def erf(xp: Any, x: Any) -> Any:
 
 #: Computes a function that NumPy has none of, of an array's elements; None where it cannot. `opweave` supplies it.
 native: Hook[[str, np.ndarray[Any, Any]], np.ndarray[Any, Any] | None] = Hook()
+
+def erf_of_array(x: np.ndarray[Any, Any], out: np.ndarray[Any, Any] | None = None) -> np.ndarray[Any, Any]:
+    """`erf` as NumPy's functions are called."""
+    found = None if native.call is None else native.call("erf", x)
+    found = erf(np, x) if found is None else found
+    if out is None:
+        return found
+    np.copyto(out, found)
+    return out
+
+
 #: Writes the elements of the first array into the second, one of them of a half type; False where it cannot.
 convert: Hook[[np.ndarray[Any, Any], np.ndarray[Any, Any]], bool] = Hook()
 #: Elements from which on `convert` is worth being called.
@@ -243,6 +254,8 @@ class ArrayScalars(Scalars):
         return 1 / self.xp.sqrt(x)
 
     def erf(self, x: Value) -> Value:
+        if hasattr(type(x), "computed_by"):  # what stands for an array
+            return x.computed_by(erf_of_array)
         if native.call is not None and isinstance(x, (np.ndarray, np.generic)):
             found = native.call("erf", np.asarray(x))
             if found is not None:

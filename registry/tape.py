@@ -36,9 +36,9 @@ MOST_PRODUCTS = 1 << 18
 #: The same of a product on the pool of the kernels: no other thread runs Python meanwhile.
 _MOST_ON_POOL = 1 << 21
 #: Loops that stand for the dimensions beyond two, ops that one call may lead to, and bytes of what lies between them.
-_MOST_CALLS = 16
+_MOST_CALLS = 48
 MOST_SCRATCH = 1 << 20
-_MOST_LOOPS = 16
+_MOST_LOOPS = 32
 
 
 #: Up to which numbers may be others in the next call: no type of `number` refuses them, or takes them for infinite.
@@ -88,7 +88,7 @@ class Loop(NamedTuple):
     Attributes
     ----------
     function : numpy.ufunc or str
-        Whose loop it is; of what is no ufunc its name, `copied`, `cast`, `chosen` or `product`.
+        Whose loop it is; of what is no ufunc its name, `copied`, `cast`, `chosen`, `erf` or `product`.
     types : tuple of numpy.dtype
         Of the operands.
     outer : int
@@ -160,6 +160,8 @@ class Tape:
     #: The argument that the call writes to, if it does, and what is written there.
     target: Tensor | None = None
     written: Tensor | None = None
+    #: Elements that are the same in each call, by the number of their buffer, which is negative.
+    constants: dict[int, np.ndarray[Any, Any]] = field(default_factory=dict)
     #: Values that are converted booleans, and these.
     _truths: dict[Value, Value] = field(default_factory=dict)
     _values: dict[int, Value] = field(default_factory=dict)
@@ -192,6 +194,12 @@ class Tape:
     def scratch(self, sizes: Sequence[int], dtype: np.dtype[Any]) -> Value:
         """Row-major memory for what comes between."""
         return self._new(tuple(sizes), contiguous_strides(tuple(sizes)), dtype)
+
+    def constant(self, array: np.ndarray[Any, Any]) -> Value:
+        """Where elements lie that are the same in each call; nobody writes there."""
+        number = -2 - len(self.constants)
+        array = self.constants[number] = np.ascontiguousarray(array)
+        return Value(number, 0, array.shape, contiguous_strides(array.shape), array.dtype)
 
     def made(self, result: Tensor) -> Value:
         """Memory of its own for the result of an op."""
@@ -242,7 +250,9 @@ class Tape:
                 dims.append((out.sizes[d], [row[d] for row in rows]))
         if math.prod(out.sizes) > MOST_ELEMENTS:
             raise NotTaped("large")
-        *rest, outer, inner = [_nothing(len(rows))] * 2 + _merged(dims)
+        *rest, inner = [_nothing(len(rows))] * 2 + _merged(dims)
+        # The order of loops is free; the longest is one call.
+        outer = rest.pop(max(range(len(rest)), key=lambda n: rest[n][0]))
         if math.prod(size for size, _ in rest) > _MOST_LOOPS:
             raise NotTaped("many dimensions")
         for place in np.ndindex(*[size for size, _ in rest]):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opweave.codegen import blas, half_casts
+from opweave.codegen import blas, eager_math, half_casts
 from opweave.codegen.native import allocation, objects
 from opweave.codegen.native.calling import MOST_ARGUMENTS, MOST_OPERANDS, code
 from opweave.registry import dtypes
@@ -120,6 +120,8 @@ def _inner_loop(function: Any, types: Sequence[np.dtype[Any]]) -> tuple[int, int
         if own is None and function == "cast":
             own = half_casts.loop(types[0], types[1])
         if own is None:
+            own = eager_math.loop(function, types[0])
+        if own is None:
             raise NotTaped("a conversion")
         return own, 0
     found = _Ufunc.from_address(id(function) + object.__basicsize__)
@@ -221,7 +223,11 @@ class Written:
         if end > MOST_SCRATCH:
             raise NotTaped("large")
 
+        words.kept.append(tape.constants)
+
         def place(value: Value) -> tuple[int, int]:
+            if value.buffer in tape.constants:
+                return -1, tape.constants[value.buffer].__array_interface__["data"][0] + value.offset
             if value.buffer in offsets:
                 return -1, _scratch_at(offsets[value.buffer]) + value.offset
             if value.buffer == out:

@@ -235,13 +235,24 @@ class OpNode(Node):
         if plan.is_simple:
             given = {"grad": grads[0], "grads": grads}
             for name, value in self.saved.items():
-                given[name] = value.get(self) if value.__class__ in _SAVED else restore(value, self)
+                kind = value.__class__
+                if kind is SavedTensor or kind is SavedResult:
+                    t = value.tensor
+                    if t is None or value.output is not None or t._storage.version != value.version:
+                        t = value.get(self)
+                    value = t
+                elif kind is list:
+                    value = restore(value, self)
+                given[name] = value
             if "needs" in plan.named:
                 given["needs"] = self.needs
-            return [
-                None if edge is None or formula is None else formula.fn(*[given[name] for name in formula.names])
-                for edge, formula in zip(self.edges, plan.of_each, strict=True)
-            ]
+            gradients: list[Tensor | None] = []
+            for edge, formula in zip(self.edges, plan.of_each, strict=True):
+                if edge is None or formula is None:
+                    gradients.append(None)
+                else:
+                    gradients.append(formula.fn(*[given[name] for name in formula.names]))
+            return gradients
         derivative = plan.derivative
         assert derivative is not None
         if derivative.differentiable == ():
@@ -281,18 +292,15 @@ class OpNode(Node):
 
     def release(self) -> None:
         # What holds no tensor may be used again, as PyTorch allows.
+        held = False
         for value in self.saved.values():
-            if value.__class__ in _SAVED or _holds_tensor(value):
-                break
-        else:
-            return
-        for value in self.saved.values():
-            drop(value)
-        self.saved = {}
-        self.freed = True
-
-
-_SAVED = (SavedTensor, SavedResult)
+            kind = value.__class__
+            if kind is SavedTensor or kind is SavedResult or kind is list and _holds_tensor(value):
+                held = True
+                drop(value)
+        if held:
+            self.saved = {}
+            self.freed = True
 
 
 def _holds_tensor(value: Any) -> bool:

@@ -16,7 +16,7 @@ Before it, two ways remember for the layouts of a call what it leads to, a *plan
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -25,14 +25,14 @@ import numpy as np
 from opweave.registry import dtypes
 from opweave.registry.device import cpu
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import OpweaveError
 from opweave.registry.ops.kinds.base import IGNORED, Decl, differs, handler, reset_errors, set_errors, store
+from opweave.registry.ops.kinds.replayed_numbers import replay_numbers
 from opweave.registry.ops.kinds.ufunc_plan import UfuncPlan, trace
 from opweave.registry.promote import can_cast
 from opweave.registry.scalar import ArrayScalars, converted
 from opweave.registry.schema import Argument
 from opweave.registry.spec import TensorSpec, contiguous_strides, is_contiguous, overlaps_itself, row_major, span
-from opweave.registry.tape import MOST_NUMBER, NotTaped, Tape
+from opweave.registry.tape import NotTaped, Tape
 from opweave.registry.tensor import Tensor, allocate_bytes, allocate_like, wrap_array
 
 # A pointwise body is evaluated in pieces of this many elements so that its temporaries stay in the cache.
@@ -407,7 +407,7 @@ class PointwiseEager(Decl):
         tensors = [t for t in operands if isinstance(t, Tensor)]
         if type(self).fill is not PointwiseEager.fill or compute.numpy is None:
             raise NotTaped(str(self.op))
-        if self._replay_numbers(tape, operands, attributes, compute, found, result):
+        if replay_numbers(self, tape, operands, attributes, (compute, found), result):
             return
         # Of the tensors only the type counts.
         sample = np.ones(1, compute.numpy)
@@ -419,73 +419,6 @@ class PointwiseEager(Decl):
             raise NotTaped(str(self.op))
         taken = [tape.converted(tape.value(t), compute.numpy) for t in tensors]
         ufuncs.write(tape, taken, tape.made(result))
-
-    def _replay_numbers(
-        self, tape: Tape, operands: Sequence[Any], attributes: dict[str, Any], compute: DType, result: DType,
-        into: Tensor,
-    ) -> bool:  # fmt: skip
-        """`replay` for other numbers, too: they are operands without dimensions, which the body must not look at."""
-        if compute not in (dtypes.float32, dtypes.float64):
-            return False
-        dtype, values = compute.numpy, [*operands, *attributes.values()]
-        assert dtype is not None
-        is_number = [i < len(operands) or name in self.numbers for i, name in enumerate([*operands, *attributes])]
-        free = {
-            i: place for i, value in enumerate(values)
-            if type(value) is float and is_number[i] and (place := tape.number(value, dtype)) is not None
-        }  # fmt: skip
-        if not free or not self._takes_any(operands, attributes, free, (compute, result)):
-            tape.number_types.clear()
-            return False
-
-        def body(*given: Any) -> Any:
-            named = dict(zip(attributes, given[len(operands) :], strict=True))
-            value = self.plain_body(_NUMPY, *given[: len(operands)], **named)
-            return _NUMPY.cast(value, result) if differs(value, result) else value
-
-        defaults = [*(None for _ in operands), *map(self.numbers.get, attributes)]
-        described: list[Any] = [
-            dtype if isinstance(v, Tensor) or i in free
-            else float(v) if type(v) is int and is_number[i] and v is not defaults[i] and abs(v) <= MOST_NUMBER
-            else v for i, v in enumerate(values)
-        ]
-        others = [
-            v for i, v in enumerate(described)
-            if is_number[i] and not isinstance(v, np.dtype) and v is not None and v is not defaults[i]
-        ]  # fmt: skip
-        inputs = [free.get(i, v) for i, v in enumerate(values) if isinstance(described[i], np.dtype)]
-        plan = None
-        if all(type(v) is float for v in others):
-            try:
-                with np.errstate(all="ignore"):
-                    plan = trace(body, described, free)
-            except (TypeError, ValueError):  # of who wants a number
-                plan = None
-        # What is computed of numbers alone is computed as Python does, in float64.
-        if plan is None or plan.dtype != result.numpy or not plan.reads_in_all_steps(
-            [i for i, v in enumerate(inputs) if isinstance(v, Tensor)]
-        ):  # fmt: skip
-            tape.number_types.clear()
-            return False
-        taken = [tape.converted(tape.value(v), dtype) if isinstance(v, Tensor) else v for v in inputs]
-        plan.write(tape, taken, tape.made(into))
-        return True
-
-    def _takes_any(
-        self, operands: Sequence[Any], attributes: dict[str, Any], free: Container[int], wanted: tuple[DType, DType]
-    ) -> bool:
-        """Whether the types are the same for other numbers in some places, small or large, none of them refused."""
-        for value in (-MOST_NUMBER, -0.3, 0.3, MOST_NUMBER):
-            others = [value if i in free else v for i, v in enumerate([*operands, *attributes.values()])]
-            try:
-                found = self.types(
-                    *others[: len(operands)], **dict(zip(attributes, others[len(operands) :], strict=True))
-                )
-            except OpweaveError:
-                return False
-            if found != wanted:
-                return False
-        return True
 
     def _ufuncs_for(
         self, k: ArrayScalars, values: list[Any], attributes: dict[str, Any], compute: DType, result: DType

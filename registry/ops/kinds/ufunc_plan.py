@@ -17,7 +17,7 @@ import numpy as np
 from numpy._core import umath
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from opweave.registry.scalar import convert_into
+from opweave.registry.scalar import convert_into, erf_of_array
 from opweave.registry.tape import NotTaped, Tape, Value
 
 #: Elements of a piece: its temporaries stay in the cache.
@@ -96,6 +96,10 @@ class Traced(NDArrayOperatorsMixin):
     def astype(self, dtype: Any) -> Traced:
         """As of an array."""
         return self._note(np.copyto, (self,), self.sample.astype(dtype))
+
+    def computed_by(self, function: Callable[..., Any]) -> Traced:
+        """The value of a function that NumPy has not, on each element."""
+        return self._note(function, (self,), function(self.sample))
 
     def __getattr__(self, name: str) -> Any:
         raise _Untraceable
@@ -267,7 +271,7 @@ class UfuncPlan(NamedTuple):
 
 
 #: What stands for a function in a loop.
-_IN_LOOPS: dict[Any, Any] = {np.where: "chosen", np.clip: umath.clip}  # pyright: ignore[reportAttributeAccessIssue]
+_IN_LOOPS: dict[Any, Any] = {np.where: "chosen", np.clip: umath.clip, erf_of_array: "erf"}  # pyright: ignore[reportAttributeAccessIssue]
 #: A function with the places of its operands and of its result.
 _Call = tuple[Callable[..., Any], tuple[int, ...], int]
 #: Integers as wide as elements.
