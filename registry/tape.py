@@ -433,7 +433,8 @@ class _Recorder(DispatchMode):
             raise NotTaped(str(func))
         if not by_parts:
             tape.steps.append((func, args, kwargs, result))
-        if not self.depth:
+        # What autograd knows nothing of is its parts to it, which came by.
+        if not self.depth and not (by_parts and func.derivative_source()[1] is None):
             tape.calls.append((func, args, kwargs, result))
         return result
 
@@ -441,12 +442,13 @@ class _Recorder(DispatchMode):
         """The ops that a composite is written with, where that is what its kernel is."""
         if decl.body not in func.kernels.values():
             raise NotTaped(str(func))
-        self.depth += 1
+        hidden = int(self.depth > 0 or func.derivative_source()[1] is not None)
+        self.depth += hidden
         try:
             with self:
                 return decl.body(*args, **kwargs)
         finally:
-            self.depth -= 1
+            self.depth -= hidden
 
     def _writing(self, func: OpOverload, decl: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
         """What an op in place computes, which is not written."""

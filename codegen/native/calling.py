@@ -24,6 +24,8 @@ _C_API = (
 )  # fmt: skip
 #: Arguments that a call may have, and operands that a loop may have.
 MOST_ARGUMENTS, MOST_OPERANDS = 8, 5
+#: Tensors that are made besides the result, for those who save them.
+MOST_KEPT = 12
 #: Bytes of elements that the loops of `elements.ll` are for.
 _WIDTHS = (1, 2, 4, 8, 16)
 #: Types that are converted to each other, as LLVM has them; not floats to integers, where those may not fit.
@@ -43,8 +45,9 @@ def source() -> str:
         "T_DEVICE": of_tensor.get("_device"), "T_KEYS": of_tensor.get("_keys"),
         "T_VIEW_OF": of_tensor.get("_view_of"), "VIEWS": of_storage.get("views"),
         "VERSION": of_storage.get("version"), "SLICE": object.__basicsize__,
-        "KNOWN": replay.CODE_AT + _WORD, "FRAME": 2 * (MOST_ARGUMENTS + 1), "NUMBERS": MOST_ARGUMENTS + 1,
-        "MOST_NUMBER": MOST_NUMBER, "NO_AUTOCAST": ~AUTOCAST_KEYS["cpu"].bit, "GIVEN": MOST_ARGUMENTS + 1,
+        "KNOWN": replay.CODE_AT + _WORD, "FRAME": 2 * (MOST_ARGUMENTS + 1) + MOST_KEPT, "NUMBERS": MOST_ARGUMENTS + 1 + MOST_KEPT,
+        "MOST_NUMBER": MOST_NUMBER, "NO_AUTOCAST": ~AUTOCAST_KEYS["cpu"].bit, "GIVEN": MOST_ARGUMENTS + 1 + MOST_KEPT,
+        "KEPT": MOST_KEPT,
     }  # fmt: skip
     parts = [native.source("allocation", "thread", "calls", numbers=numbers)]
     parts += [native.source("elements", numbers={"BITS": 8 * width}) for width in _WIDTHS]

@@ -8,8 +8,9 @@
 ; next; positional arguments, keyword arguments and their names; the excluded keys and, in the upper half, those that
 ; are included and not excluded, the default dtype or null; a guard
 ; for each argument; loops; what becomes of the result, of which number of argument, with what; where a fresh result
-; stands in the frame; what sees to it in the end, or null; how often it was made; what keeps all of it alive
-%Call = type { ptr, i64, i64, ptr, i64, ptr, ptr, i64, ptr, i64, i64, ptr, i64, ptr, i64, ptr }
+; stands in the frame; what sees to it in the end, or null; how often it was made; what keeps all of it alive; how many
+; tensors are made besides, whose places in the frame follow, and with what
+%Call = type { ptr, i64, i64, ptr, i64, ptr, ptr, i64, ptr, i64, i64, ptr, i64, ptr, i64, ptr, i64, ptr }
 ; kind: 0 this object, 1 a tensor, 2 an equal value, 3 any float of at most @MOST_NUMBER@ but 0 and 1; the object or its keys; sizes, strides, dtype, device; keys; where
 ; its address goes in the frame, or -1; bytes of an element and of all; whether it lies as the tensor that is written
 %Guard = type { i64, ptr, ptr, ptr, ptr, ptr, i64, i64, i64, i64, i64 }
@@ -622,8 +623,43 @@ yes:
   ret i1 true
 }
 
-; make a call that was noted
-define internal ptr @again(ptr %call, ptr %args, ptr %frame) {
+; a fresh tensor, whose address goes to the frame
+define internal ptr @made_at(ptr %made, ptr %at) {
+entry:
+  %result = call ptr @new(ptr %made)
+  %failed = icmp eq ptr %result, null
+  br i1 %failed, label %out, label %address
+address:
+  %storage = call ptr @slot(ptr %result, i64 @STORAGE@)
+  %pointer = call ptr @slot(ptr %storage, i64 @POINTER@)
+  %place.p = call ptr @PyLong_AsVoidPtr(ptr %pointer)
+  %place = ptrtoint ptr %place.p to i64
+  store i64 %place, ptr %at
+  ret ptr %result
+out:
+  ret ptr null
+}
+
+; let go of the first tensors of an array
+define internal void @dropped(ptr %tensors, i64 %count) {
+entry:
+  br label %next
+next:
+  %i = phi i64 [ 0, %entry ], [ %i1, %one ]
+  %done = icmp eq i64 %i, %count
+  br i1 %done, label %out, label %one
+one:
+  %tensor.p = getelementptr ptr, ptr %tensors, i64 %i
+  %tensor = load ptr, ptr %tensor.p
+  call void @Py_DecRef(ptr %tensor)
+  %i1 = add i64 %i, 1
+  br label %next
+out:
+  ret void
+}
+
+; make a call that was noted, and what is kept besides its result
+define internal ptr @again(ptr %call, ptr %args, ptr %frame, ptr %kept) {
 entry:
   %kind.p = getelementptr %Call, ptr %call, i64 0, i32 9
   %kind = load i64, ptr %kind.p
@@ -663,18 +699,35 @@ counted:
   call void @Py_IncRef(ptr %written)
   ret ptr %written
 fresh:
-  %result = call ptr @new(ptr %made)
-  %failed = icmp eq ptr %result, null
-  br i1 %failed, label %none, label %address
-address:
-  %storage = call ptr @slot(ptr %result, i64 @STORAGE@)
-  %pointer = call ptr @slot(ptr %storage, i64 @POINTER@)
-  %place.p = call ptr @PyLong_AsVoidPtr(ptr %pointer)
-  %place = ptrtoint ptr %place.p to i64
   %slot.p = getelementptr %Call, ptr %call, i64 0, i32 12
   %slot = load i64, ptr %slot.p
   %at = getelementptr i64, ptr %frame, i64 %slot
-  store i64 %place, ptr %at
+  %result = call ptr @made_at(ptr %made, ptr %at)
+  %failed = icmp eq ptr %result, null
+  br i1 %failed, label %none, label %more
+more:
+  %count.p = getelementptr %Call, ptr %call, i64 0, i32 16
+  %count = load i64, ptr %count.p
+  %makers.p = getelementptr %Call, ptr %call, i64 0, i32 17
+  %makers = load ptr, ptr %makers.p
+  br label %keep.next
+keep.next:
+  %j = phi i64 [ 0, %more ], [ %j1, %keep.made ]
+  %all.kept = icmp eq i64 %j, %count
+  br i1 %all.kept, label %run, label %keep.one
+keep.one:
+  %maker.p = getelementptr ptr, ptr %makers, i64 %j
+  %maker = load ptr, ptr %maker.p
+  %j1 = add i64 %j, 1
+  %keep.at = getelementptr i64, ptr %at, i64 %j1
+  %one = call ptr @made_at(ptr %maker, ptr %keep.at)
+  %no.one = icmp eq ptr %one, null
+  br i1 %no.one, label %drop, label %keep.made
+keep.made:
+  %kept.p = getelementptr ptr, ptr %kept, i64 %j
+  store ptr %one, ptr %kept.p
+  br label %keep.next
+run:
   call void @loops(ptr %call, ptr %frame)
   %error = call ptr @PyErr_Occurred()
   %right = icmp eq ptr %error, null
@@ -682,6 +735,8 @@ address:
 good:
   ret ptr %result
 drop:
+  %there = phi i64 [ %j, %keep.one ], [ %count, %run ]
+  call void @dropped(ptr %kept, i64 %there)
   call void @Py_DecRef(ptr %result)
   ret ptr null
 none:
@@ -692,6 +747,7 @@ define ptr @opweave_call(ptr %callable, ptr %args, i64 %flags, ptr %names) {
 entry:
   %frame = alloca [@FRAME@ x i64]
   %given = alloca [@GIVEN@ x ptr]
+  %kept = alloca [@KEPT@ x ptr]
   %known = call ptr @slot(ptr %callable, i64 @KNOWN@)
   %n = and i64 %flags, 9223372036854775807
   %unnamed = icmp eq ptr %names, null
@@ -764,7 +820,7 @@ leave:
   call void @Py_DecRef(ptr %owner)
   br label %python
 make:
-  %result = call ptr @again(ptr %call, ptr %args, ptr %frame)
+  %result = call ptr @again(ptr %call, ptr %args, ptr %frame, ptr %kept)
   %failed = icmp eq ptr %result, null
   br i1 %failed, label %done, label %last
 last:
@@ -772,13 +828,20 @@ last:
   %finish = load ptr, ptr %finish.p
   %finished = icmp eq ptr %finish, null
   br i1 %finished, label %done, label %finishing
-finishing:                                               ; finish(result, *arguments)
+finishing:                                               ; finish(result, *arguments, *kept)
   store ptr %result, ptr %given
   %rest = getelementptr ptr, ptr %given, i64 1
   %bytes = mul i64 %total, 8
   call void @llvm.memcpy.p0.p0.i64(ptr %rest, ptr %args, i64 %bytes, i1 false)
   %all = add i64 %total, 1
-  %ended = call ptr @PyObject_Vectorcall(ptr %finish, ptr %given, i64 %all, ptr null)
+  %kept.count.p = getelementptr %Call, ptr %call, i64 0, i32 16
+  %kept.count = load i64, ptr %kept.count.p
+  %kept.at = getelementptr ptr, ptr %given, i64 %all
+  %kept.bytes = mul i64 %kept.count, 8
+  call void @llvm.memcpy.p0.p0.i64(ptr %kept.at, ptr %kept, i64 %kept.bytes, i1 false)
+  %all.given = add i64 %all, %kept.count
+  %ended = call ptr @PyObject_Vectorcall(ptr %finish, ptr %given, i64 %all.given, ptr null)
+  call void @dropped(ptr %kept, i64 %kept.count)
   call void @Py_DecRef(ptr %result)
   br label %done
 done:

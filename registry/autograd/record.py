@@ -60,10 +60,13 @@ class Plan:
 
         self.positional = sum(not a.kwarg_only for a in schema.arguments)
         tensor_names = {name for name, _ in self.tensors}
-        #: A functional op of single tensors, with one tensor as result and a formula for each argument by itself.
+        formulas = [] if derivative is None else [*derivative.by_argument.values()]
+        joint = None if derivative is None else derivative.joint
+        if joint is not None:
+            formulas.append(joint)
+        #: A functional op of single tensors, with one tensor as result and formulas of what it is called with.
         self.is_simple = (
             derivative is not None
-            and derivative.joint is None
             and derivative.differentiable is None
             and not self.written
             and not any(is_list for _, is_list in self.tensors)
@@ -71,14 +74,14 @@ class Plan:
             and [r.type for r in schema.returns] == [TENSOR]
             and all(
                 name in _KNOWN or self._is_source(name)
-                for formula in derivative.by_argument.values()
+                for formula in formulas
                 for name in formula.names
             )
         )
+        #: What the formula of all arguments together takes, where the op is simple and has one.
+        self.joint_sources = self.sources(joint) if self.is_simple and joint is not None else ()
         #: What any formula takes, and the formula of each tensor argument.
-        self.named = frozenset(
-            name for formula in (derivative.by_argument if derivative else {}).values() for name in formula.names
-        )
+        self.named = frozenset(name for formula in formulas for name in formula.names)
         self.of_each = tuple(
             [None if derivative is None else derivative.by_argument.get(name) for name, _ in self.tensors]
         )
@@ -246,6 +249,9 @@ class OpNode(Node):
                 given[name] = value
             if "needs" in plan.named:
                 given["needs"] = self.needs
+            joint = plan.derivative.joint  # pyright: ignore[reportOptionalMemberAccess]
+            if joint is not None:
+                return self._flat(list(joint.fn(**{name: given[name] for name in joint.names})))
             gradients: list[Tensor | None] = []
             for edge, formula in zip(self.edges, plan.of_each, strict=True):
                 if edge is None or formula is None:
@@ -420,7 +426,7 @@ def recording(plan: Plan, kernel: Kernel) -> Kernel:
     """`record` for the usual op (see `Plan.is_simple`), with all that does not depend on the call worked out before."""
     at = tensors_at(plan)
     counts = [None] * len(at)
-    is_view = plan.op.is_view
+    is_view, joint_sources = plan.op.is_view, plan.joint_sources
 
     def recorded(*args: Any, **kwargs: Any) -> Any:
         edges, specs, wanted = [], [], []
@@ -436,7 +442,7 @@ def recording(plan: Plan, kernel: Kernel) -> Kernel:
             specs.append(_new_spec(TensorSpec, (t._sizes, t._strides, t._dtype, t._device)))
             if keys & GRAD:
                 edges.append(edge_of(t))
-                wanted += sources
+                wanted += sources or joint_sources if not wanted else sources
             else:
                 edges.append(None)
         before = state.exclude

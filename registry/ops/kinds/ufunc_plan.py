@@ -199,6 +199,7 @@ class UfuncPlan(NamedTuple):
             tape.map("copied", [inputs[self.result.number]], out)
             return
         made: list[Value] = []
+        spare: list[Value] = []  # memory of values that no step needs any more
         for i, step in enumerate(self.steps):
             # As NumPy gives them: a step may be smaller than the result that it is broadcast to.
             given = [(inputs[a.number] if a.number >= 0 else made[-1 - a.number]) if isinstance(a, Ref) else a
@@ -216,8 +217,12 @@ class UfuncPlan(NamedTuple):
                 made.append(out)
             else:
                 sizes = np.broadcast_shapes(*[v.sizes for v in given if isinstance(v, Value)])
-                made.append(tape.scratch(sizes, step.dtype))
+                place = next((v for v in spare if v.sizes == sizes and v.dtype == step.dtype), None)
+                if place is not None:
+                    spare.remove(place)
+                made.append(tape.scratch(sizes, step.dtype) if place is None else place)
             tape.map(function, given, made[-1])
+            spare += [made[dead] for dead in self.lives[i] if made[dead].buffer in tape.fresh and dead != i]
 
     def _placed(self, size: int, apart: bool) -> tuple[list[Any], list[_Call]]:
         """Where everything is during a run, and the calls, which name their operands and results by these places.
