@@ -20,6 +20,7 @@ import functools
 import os
 import platform
 import sys
+from collections.abc import Sequence
 
 #: LLVM's names of the parts of AMX that are used here.
 TILES, BF16, INT8 = "amx-tile", "amx-bf16", "amx-int8"
@@ -53,18 +54,19 @@ def usable(features: frozenset[str]) -> frozenset[str]:
 # ---- instructions, as LLVM IR --------------------------------------------------------------------------------------
 
 
-def _configuration() -> str:
-    """Eight full tiles: palette 1; the bytes of a row (2 bytes each) from byte 16, the rows from byte 48."""
+def description(name: str, shapes: Sequence[tuple[int, int]]) -> str:
+    """A constant that says of each tile its rows, and the groups of 32 bits in each."""
     data = bytearray(64)
-    data[0] = 1
-    for tile in range(COUNT):
-        data[16 + 2 * tile] = ROW_BYTES
-        data[48 + tile] = ROWS
-    return "".join(f"\\{byte:02X}" for byte in data)
+    data[0] = 1  # the palette
+    for tile, (rows, groups) in enumerate(shapes):
+        data[16 + 2 * tile] = 4 * groups
+        data[48 + tile] = rows
+    text = "".join(f"\\{byte:02X}" for byte in data)
+    return f'{name} = internal constant [64 x i8] c"{text}", align 64'
 
 
 DECLARATIONS = f"""\
-{CONFIGURATION} = internal constant [64 x i8] c"{_configuration()}", align 64
+{description(CONFIGURATION, [(ROWS, ROW_BYTES // 4)] * COUNT)}
 declare void @llvm.x86.ldtilecfg(ptr)
 declare void @llvm.x86.tilerelease()
 declare void @llvm.x86.tilezero(i8 immarg)
@@ -74,9 +76,9 @@ declare void @llvm.x86.tdpbf16ps(i8 immarg, i8 immarg, i8 immarg)
 declare void @llvm.x86.tdpbssd(i8 immarg, i8 immarg, i8 immarg)"""
 
 
-def configure() -> str:
-    """Make all tiles full ones, of zeros, for this thread."""
-    return f"call void @llvm.x86.ldtilecfg(ptr {CONFIGURATION})"
+def configure(name: str = CONFIGURATION) -> str:
+    """Make tiles what a description says, and zeros, for this thread."""
+    return f"call void @llvm.x86.ldtilecfg(ptr {name})"
 
 
 def release() -> str:
