@@ -22,6 +22,8 @@ _DERIVED = (
 WORDS = FIELDS + _DERIVED
 #: Rows of a program, and fewer of them where there would be too few programs; groups that are multiplied at a time.
 TALL, LOW, ENOUGH, DEPTH = 96, 24, 8, 256
+#: The same where a group is one number: the panel lies in the first cache.
+DEPTH_SINGLE = 128
 #: The same of tiles.
 TALL_TILES, LOW_TILES, DEPTH_TILES = 128, 32, 128
 #: Panels for which rows of tiles are read where they lie, even if they part lines of the cache.
@@ -46,7 +48,7 @@ class Kind:
 
     Attributes
     ----------
-    stored : {"bfloat", "half", "i8"}
+    stored : {"bfloat", "half", "i8", "float"}
         Their type in memory.
     bits, registers : int
         Bits of a vector register, and how many there are.
@@ -95,6 +97,7 @@ class Vectors:
         self.most = 4 if kind.registers >= 32 and not kind.tiles else 2
         self.width = self.most * self.lanes
         self.tall, self.low = (TALL_TILES, LOW_TILES) if kind.tiles else (TALL, LOW)
+        self.depth = DEPTH if kind.size > 1 else DEPTH_SINGLE
         self.rate = (RATE_TILES if kind.tiles else RATE)[kind.size]
         self.shifted = kind.stored == "i8" and kind.size > 1 and not kind.tiles
         self.name = f"opweave_multiply_{kind.stored}"
