@@ -24,10 +24,13 @@ from opweave.codegen.triton_cpu import (
     dot_scaled,
     effects,
     elementwise,
+    inline_asm,
     libdevice,
     mapping,
     math,
     memory,
+    ptx_arithmetic,
+    ptx_conversions,
     reduce,
     shuffle,
     tiles,
@@ -48,8 +51,8 @@ from opweave.registry.triton.ttir import Block, Function, Op, Value, parse
 
 _log = logging.getLogger("opweave.lowering")
 _RULES = (
-    access, affine, control, dot, dot_scaled, effects, elementwise, libdevice, mapping, math,
-    memory, reduce, shuffle, tiles, undefined,
+    access, affine, control, dot, dot_scaled, effects, elementwise, inline_asm, libdevice, mapping, math,
+    memory, ptx_arithmetic, ptx_conversions, reduce, shuffle, tiles, undefined,
 )  # fmt: skip
 """What registers the rules of operations when it is imported."""
 
@@ -185,7 +188,8 @@ def _emit_op_here(cx: Context, op: Op) -> None:
     elif not op.results:
         raise unsupported(op)
     elif not op.result.type.is_tensor:
-        cx.scalars[op.result] = _scalar(cx, op)
+        for v in op.results:
+            cx.scalars[v] = _scalar(cx, v)
     elif op.name == "tt.load":
         cx.pending_loads.append(op)
         if cx.features.sanitize:  # all of it, also what a mask behind it would leave out
@@ -194,10 +198,12 @@ def _emit_op_here(cx: Context, op: Op) -> None:
         raise unsupported(op)
 
 
-def _scalar(cx: Context, op: Op) -> Lanes:
+def _scalar(cx: Context, v: Value) -> Lanes:
+    op = v.op
+    assert op is not None
     entry = operation(op)
     if entry.lazy is not None:
-        return entry.lazy(cx, op.result, ())
+        return entry.lazy(cx, v, ())
     if entry.view is not None:
         return cx.evaluate(op.operands[0], entry.view(op, ()))
     return cx.element(op, [cx.scalars[o] for o in op.operands])

@@ -96,7 +96,9 @@ except Exception as error:
 def test_what_an_artifact_asks_the_processor_for() -> None:
     plain = module._wanted_bits(llvm.machine("x86-64-v4"))
     assert (plain["TILES"], plain["LEAF7_D"]) == (0, 0)
-    machine = llvm.Host("x86_64-unknown-linux-gnu", "sapphirerapids", frozenset({"avx", "avx512f", amx.TILES, amx.INT8}))
+    machine = llvm.Host(
+        "x86_64-unknown-linux-gnu", "sapphirerapids", frozenset({"avx", "avx512f", amx.TILES, amx.INT8})
+    )
     wanted = module._wanted_bits(machine)
     assert (wanted["TILES"], wanted["LEAF7_D"], wanted["XCR"]) == (1, 3 << 24, 0x600E6)
 
