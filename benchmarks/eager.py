@@ -16,10 +16,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import eager_ops
 import numpy as np
 import torch
 
-import eager_ops
 import opweave
 
 ROWS, COLUMNS = 1000, 1000

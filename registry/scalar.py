@@ -154,6 +154,7 @@ def erf(xp: Any, x: Any) -> Any:
 #: Computes a function that NumPy has none of, of an array's elements; None where it cannot. `opweave` supplies it.
 native: Hook[[str, np.ndarray[Any, Any]], np.ndarray[Any, Any] | None] = Hook()
 
+
 def erf_of_array(x: np.ndarray[Any, Any], out: np.ndarray[Any, Any] | None = None) -> np.ndarray[Any, Any]:
     """`erf` as NumPy's functions are called."""
     found = None if native.call is None else native.call("erf", x)

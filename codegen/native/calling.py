@@ -86,7 +86,7 @@ def _conversion(source: np.dtype[Any], source_type: str, target: np.dtype[Any], 
 
 
 def _truncation(source_type: str, target: np.dtype[Any], target_type: str) -> str:
-    """As `registry.scalar` has it: what fits neither int32 nor, for int64, that is the least of these; then it wraps."""
+    """As `registry.scalar` has it: what does not fit int32 (int64) becomes the least of these, and then it wraps."""
     bits = 64 if target.itemsize == 8 else 32
     # 2^31 and 2^63, as LLVM writes them.
     bound = "0x43E0000000000000" if bits == 64 else "0x41E0000000000000"
