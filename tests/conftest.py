@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import gc
+import itertools
 import os
 import re
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -125,10 +126,30 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
                 terminalreporter.line(f"{count:5} {file}")
 
 
-def pytest_collection_finish() -> None:
-    """Take what was collected, most of the heap, out of each later garbage collection."""
-    gc.collect()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Nothing is garbage yet of the much that is made while tests are collected."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
+_TESTS_A_COLLECTION = 200
+_ran = itertools.count(1)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
+    """While a test runs, garbage is looked for in what it made: to look through all that is there takes longest."""
     gc.freeze()
+    try:
+        return (yield)
+    finally:
+        gc.unfreeze()
+        if next(_ran) % _TESTS_A_COLLECTION == 0:
+            gc.collect()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -155,7 +176,6 @@ def fresh_caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def forget() -> Iterator[None]:
     """What a test registers is gone after it."""
     known, libraries, names = set(registry.operators), len(_forever), set(definitions)
-    gc.freeze()  # what is there already takes longest to look through
     yield
     del _forever[libraries:]
     gc.collect()
@@ -164,7 +184,6 @@ def forget() -> Iterator[None]:
     for name in set(registry.operators) - known:
         registry.remove(registry.operators[name])
     gc.collect()
-    gc.unfreeze()
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.cuda)])
