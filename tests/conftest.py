@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import gc
-import itertools
 import os
 import re
 import sys
@@ -136,20 +135,11 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-_TESTS_A_COLLECTION = 200
-_ran = itertools.count(1)
-
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol() -> Generator[None, object, object]:
-    """While a test runs, garbage is looked for in what it made: to look through all that is there takes longest."""
+def pytest_collection_finish() -> None:
+    """Take what was collected, most of the heap, out of each later garbage collection, and go through all less often."""
+    gc.collect()
     gc.freeze()
-    try:
-        return (yield)
-    finally:
-        gc.unfreeze()
-        if next(_ran) % _TESTS_A_COLLECTION == 0:
-            gc.collect()
+    gc.set_threshold(700, 10, 100)  # of the garbage of tests, most is found young
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -176,6 +166,7 @@ def fresh_caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def forget() -> Iterator[None]:
     """What a test registers is gone after it."""
     known, libraries, names = set(registry.operators), len(_forever), set(definitions)
+    gc.freeze()  # what is there already takes longest to look through
     yield
     del _forever[libraries:]
     gc.collect()
@@ -184,6 +175,7 @@ def forget() -> Iterator[None]:
     for name in set(registry.operators) - known:
         registry.remove(registry.operators[name])
     gc.collect()
+    gc.unfreeze()
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.cuda)])
