@@ -11,8 +11,9 @@ import numpy as np
 from opweave.codegen import native
 from opweave.codegen.native import allocation, functions, layout, objects
 from opweave.registry import dtypes, replay
-from opweave.registry.keys import state
+from opweave.registry.keys import AUTOCAST_KEYS, state
 from opweave.registry.storage import Storage
+from opweave.registry.tape import MOST_NUMBER
 from opweave.registry.tensor import Tensor
 
 _C_API = (
@@ -23,10 +24,12 @@ _C_API = (
 )  # fmt: skip
 #: Arguments that a call may have, and operands that a loop may have.
 MOST_ARGUMENTS, MOST_OPERANDS = 8, 5
+#: Tensors that are made besides the result, for those who save them.
+MOST_KEPT = 12
 #: Bytes of elements that the loops of `elements.ll` are for.
 _WIDTHS = (1, 2, 4, 8, 16)
 #: Types that are converted to each other, as LLVM has them; not floats to integers, where those may not fit.
-_CONVERTED = {"b1": "i8", "u1": "i8", "i1": "i8", "i4": "i32", "i8": "i64", "f4": "float", "f8": "double"}
+_CONVERTED = {"b1": "i8", "u1": "i8", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64", "f4": "float", "f8": "double"}
 _NAMES = {np.dtype(name): name for name in _CONVERTED}
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 
@@ -42,7 +45,9 @@ def source() -> str:
         "T_DEVICE": of_tensor.get("_device"), "T_KEYS": of_tensor.get("_keys"),
         "T_VIEW_OF": of_tensor.get("_view_of"), "VIEWS": of_storage.get("views"),
         "VERSION": of_storage.get("version"), "SLICE": object.__basicsize__,
-        "KNOWN": replay.CODE_AT + _WORD, "FRAME": MOST_ARGUMENTS + 1, "GIVEN": MOST_ARGUMENTS + 1,
+        "KNOWN": replay.CODE_AT + _WORD, "FRAME": 2 * (MOST_ARGUMENTS + 1) + MOST_KEPT, "NUMBERS": MOST_ARGUMENTS + 1 + MOST_KEPT,
+        "MOST_NUMBER": MOST_NUMBER, "NO_AUTOCAST": ~AUTOCAST_KEYS["cpu"].bit, "GIVEN": MOST_ARGUMENTS + 1 + MOST_KEPT,
+        "KEPT": MOST_KEPT,
     }  # fmt: skip
     parts = [native.source("allocation", "thread", "calls", numbers=numbers)]
     parts += [native.source("elements", numbers={"BITS": 8 * width}) for width in _WIDTHS]

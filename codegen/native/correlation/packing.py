@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from opweave.codegen.native.correlation.vectors import PAIRED, Vectors
+from opweave.codegen.native.amx import ROWS
+from opweave.codegen.native.correlation.vectors import PAIRED, TILED, Vectors
 from opweave.codegen.native.correlation.words import BLOCK, PIECE, PITCH, Record
 from opweave.codegen.native.emitting import Function, Int
 
@@ -305,6 +306,9 @@ class Packing(Vectors):
         with f.when((k & 1).equals(1)), f.loop(0, f.param("width"), n) as v:
             low = self._vload(f, self._at(f, "%at", (k - 1) * self.wide + v))
             joined(f, low, "zeroinitializer", self._at(f, "%at", k // 2 * self.wide + v))
+        if self.kind.tiles:
+            with f.loop(k.up(2), k.up(2 * ROWS) * ROWS) as i, f.loop(0, f.param("width"), n) as v:
+                self._vstore(f, "zeroinitializer", self._at(f, "%at", i * self.wide + v))
         rows = f.end()
         f = Function("internal void", "pair.places", ["ptr at", "i64 rows", "i64 k"], "noinline")
         k = f.param("k")
@@ -317,7 +321,9 @@ class Packing(Vectors):
                 last = self._at(f, row, k // 2)
                 pair = f.op(f"load i32, ptr {last}")
                 f.line(f"store i32 {f.op(f'and i32 {pair}, 65535')}, ptr {last}")
-        return "\n\n".join((PAIRED, rows, f.end()))
+            if self.kind.tiles:
+                self._vstore(f, "zeroinitializer", self._at(f, row, k.up(2)))
+        return "\n\n".join((PAIRED, *([TILED] if self.kind.tiles else []), rows, f.end()))
 
     def _is_turned(self, c: Record) -> Int:
         """Whether a channel's taps lie side by side in the opposite order, and a register has them all."""

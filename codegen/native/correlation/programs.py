@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opweave.codegen.native import amx
 from opweave.codegen.native.correlation.packing import Packing
 from opweave.codegen.native.correlation.words import DEPTH, PITCH
 from opweave.codegen.native.emitting import Int
@@ -61,7 +62,7 @@ class Programs(Packing):
         depth, terms, rows, places = c["depth"], c["terms"], c["rows"], c["places"]
         panel_ = (width // self.lanes).least(3) * self.lanes
         panel = ((width // self.lanes).equals(4)).choose(2 * self.lanes, panel_)
-        far = depth * self.wide + self.lanes
+        far = depth.most(amx.ROWS) * self.wide + self.lanes
         t, record = self._block(f, c, width, panel)
         slab = self._room(f, width.up(panel) * far)
         left = self._room(f, height * PITCH)
@@ -98,6 +99,7 @@ class Programs(Packing):
                         with f.loop(0, panels) as j:
                             f.line(f"call void @pair.rows(ptr {self._at(f, slab, j * far)}, i64 {k}, i64 {panel})")
                 later = (r0 > 0).choose(1, 0)
+                self._tiled(f, amx.configure())
                 with f.loop(0, panels) as j:
                     here = (p1 - p0 - j * panel).least(panel)
                     vectors = here.up(self.lanes)
@@ -120,6 +122,7 @@ class Programs(Packing):
                                 f.line(f"store {self.real} {self._get(f, at)}, ptr {self._at(f, bias, row)}")
                         a = self._at(f, left, m * PITCH)
                         self._multiply(f, vectors, k, a, columns, to, ldc, bias, later)
+                self._tiled(f, amx.release())
             with f.loop(0, panels) as j:
                 here = (p1 - p0 - j * panel).least(panel)
                 full = (here % self.lanes).equals(0).both(f.load(counts, j * 2 + 1).equals(1)).both(unit)
@@ -176,6 +179,7 @@ class Programs(Packing):
                 if self.kind.paired:
                     f.line(f"call void @pair.places(ptr {left}, i64 {r1 - r0}, i64 {p1 - p0})")
                 later = (p0 > split * stretch).choose(1, 0)
+                self._tiled(f, amx.configure())
                 with f.loop(0, panels) as j:
                     begin = j * each * self.lanes
                     here = (m1 - m0 - begin).least(each * self.lanes)
@@ -191,6 +195,7 @@ class Programs(Packing):
                             a = self._at(f, left, m * PITCH)
                             to = self._at(f, sums, m * width + begin)
                             self._multiply(f, vectors, p1 - p0, a, columns, to, width, none, later)
+                self._tiled(f, amx.release())
             with f.when(parted.denied()):
                 f.line(f"call void @gather(ptr %c, ptr {t}, ptr {own}, i64 {task})")
         self._close(f, record, left, right, own)

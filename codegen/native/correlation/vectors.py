@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from opweave.codegen.native import amx
 from opweave.codegen.native.correlation.words import BLOCK, PITCH, WORDS, Kind, Record
 from opweave.codegen.native.emitting import Function, Int, Number
 
 #: LLVM's name of what multiplies pairs.
 _PAIRS = "llvm.x86.avx512bf16.dpbf16ps.512"
 PAIRED = f"declare <16 x float> @{_PAIRS}(<16 x float>, <32 x bfloat>, <32 x bfloat>)"
+
+TILED = f"{amx.DECLARATIONS}\ndeclare ptr @aligned_alloc(i64, i64)"
 
 
 class Vectors:
@@ -144,6 +147,8 @@ class Vectors:
 
     def _micro(self, vectors: int) -> str:
         """Rows by `vectors` registers of columns, over `k` numbers or pairs; `more`: add to what is there."""
+        if self.kind.tiles:
+            return self._tile_micro(vectors)
         rows, kind = range(self.high), self.vector
         f = Function(
             "internal void", f"micro.{vectors}",
@@ -184,6 +189,37 @@ class Vectors:
                 self._vstore(f, f.op(f"load {kind}, ptr {sums[m][v]}"), places[m][v])
         return f.end()
 
+    def _tile_micro(self, vectors: int) -> str:
+        """The same of tiles: 16 rows of pairs by `vectors` tiles of columns."""
+        f = Function(
+            "internal void", f"micro.{vectors}",
+            ["i64 k", "ptr a", "ptr b", "ptr c", "i64 ldc", "ptr bias", "i64 more"], "noinline",
+        )  # fmt: skip
+        ldc, pitch, wide = f.param("ldc"), PITCH * self.item, self.wide * self.item
+        with f.when(f.param("more").equals(0)):
+            for m in range(self.high):
+                one = self._splat(f, f.op(f"load {self.real}, ptr {self._at(f, '%bias', m)}"))
+                for v in range(vectors):
+                    self._vstore(f, one, self._at(f, "%c", ldc * m + v * self.lanes))
+        places = [self._at(f, "%c", v * self.lanes) for v in range(vectors)]
+        for v, place in enumerate(places):
+            f.line(amx.load(v, place, ldc * self.item))
+        rows, columns = 3, 4
+        with f.loop(0, f.param("k").up(amx.ROWS)) as i:
+            f.line(amx.load(rows, self._at(f, "%a", i * amx.ROWS), pitch))
+            for v in range(vectors):
+                at = self._at(f, "%b", i * (amx.ROWS * self.wide) + v * self.lanes)
+                f.line(amx.load(columns + v, at, wide))
+                f.line(amx.dot(self.kind.stored, v, rows, columns + v))
+        for v, place in enumerate(places):
+            f.line(amx.store(v, place, ldc * self.item))
+        return f.end()
+
+    def _tiled(self, f: Function, instruction: str) -> None:
+        """An instruction, where tiles are multiplied."""
+        if self.kind.tiles:
+            f.line(instruction)
+
     def _multiply(
         self, f: Function, vectors: Int, k: Number, a: str, b: str, c: str, ldc: Number, bias: str, more: Number
     ) -> None:
@@ -212,6 +248,8 @@ class Vectors:
 
     def _room(self, f: Function, elements: Number) -> str:
         size = elements * self.item + 64 * 4
+        if self.kind.tiles:  # rows of tiles are lines of the cache
+            return f.op(f"call ptr @aligned_alloc(i64 64, i64 {(size + 63) & -64})")
         return f.op(f"call ptr @malloc(i64 {size})")
 
     def _is_odd(self, f: Function, value: str, kind: str, found: str, bits: str) -> None:
