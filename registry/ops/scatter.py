@@ -54,6 +54,10 @@ def _scattered(self: Tensor, dim: int, index: Tensor, src: Tensor, write: Callab
         target, places, source = (t._array.reshape(t._sizes or (1,)) for t in (out, index, src))
         check_range("scatter", places, target.shape[axis], axis, lowest=0)
         part = tuple(slice(0, n) for n in places.shape)
+        if not axis and not any(places.strides[1:]) and places.shape[1:] == target.shape[1:]:
+            # One index for each row, expanded.
+            write(target, (places[(slice(None), *(0,) * (places.ndim - 1))],), source[part])
+            return out
         where = list(self._device.xp.ogrid[part])
         where[axis] = places
         write(target, tuple(where), source[part])

@@ -113,3 +113,23 @@ def test_half_numbers_overflow_and_keep_signs_of_zeros() -> None:
         np.testing.assert_array_equal(doubled[:5], np.array([np.inf, -np.inf, 0, -0.0, np.nan], np.float32))
         assert np.signbit(doubled[3])
         assert not np.signbit(doubled[2])
+
+
+@pytest.mark.parametrize("name", ["float32", "bfloat16", "int64"])
+@pytest.mark.parametrize("columns", [3, 40])
+def test_rows_that_are_added_where_others_were_add_up_in_order(name: str, columns: int) -> None:
+    dtype = getattr(opweave, name)
+    draw = np.random.default_rng(3)
+    x, source = (opweave.from_numpy(draw.standard_normal((n, columns)).astype(np.float32) * 9) for n in (5, 30))
+    places = draw.integers(0, 5, 30)
+    x, source = x.to(dtype), source.to(dtype)
+    wide = opweave.int64 if name == "int64" else opweave.float32
+    wanted = x.to(wide).numpy().copy()
+    np.add.at(wanted, places, source.to(wide).numpy())
+    for op in (opweave.index_add, lambda t, dim, at, rows: t.index_put([at], rows, accumulate=True)):
+        found = op(x, 0, opweave.from_numpy(places), source)
+        np.testing.assert_array_equal(found.to(wide).numpy(), opweave.from_numpy(wanted).to(dtype).to(wide).numpy())
+    replaced = opweave.index_copy(x, 0, opweave.from_numpy(places[:4]), source[:4])
+    kept = x.to(wide).numpy().copy()
+    kept[places[:4]] = source[:4].to(wide).numpy()
+    np.testing.assert_array_equal(replaced.to(wide).numpy(), kept)
