@@ -107,6 +107,7 @@ with _deferred(patient=False), _uncollected():
     _tracebacks.install()
     _exchange.make_table.supply(lambda: _load_heavy("opweave.codegen.native.exchange").table())
     _scalar.native.supply(lambda name, x: _load_heavy("opweave.codegen.eager_math").apply(name, x))
+    _scalar.convert.supply(lambda x, out: _load_heavy("opweave.codegen.half_casts").convert(x, out))
     _matmul.large.supply(lambda *args: _load_heavy("opweave.codegen.blas").multiply(*args))
     _convolution.native.supply(lambda *args: _load_heavy("opweave.codegen.convolution").convolve(*args))
     _matmul.narrow.supply(lambda *args: _load_heavy("opweave.codegen.narrow_products").multiply(*args))

@@ -150,21 +150,31 @@ def _is_address(cx: Context, v: Value) -> bool:
 
 def _drift(cx: Context, em: Emitter, v: Value, block: Block) -> Operand | None:
     """How much more a number is, or how many bytes further a pointer, when the block runs next; None: who knows."""
-    op = v.op
-    if op is None:
-        if v.block is block and block.parent is not None:
-            return _turn(cx, em, block) if v.index == 0 else _step(cx, em, v, block)
-        return 0 if v in cx.parameters or block.parent is not None and v in cx.scalars else None
-    if block.parent is not None and not _is_within(op, block):
-        return 0
-    if op.name == "tt.get_program_id":
-        return int(op.word == "x")
-    parts = [_drift(cx, em, o, block) for o in op.operands]
-    if all(part == 0 for part in parts) and not op.regions:
-        return 0
-    if op.name not in _ADDRESSES or None in parts:
-        return None
-    return _moved(cx, em, op, [part for part in parts if part is not None])
+    found: dict[Value, Operand | None] = {}  # an operand may be had in very many ways
+
+    def of(v: Value) -> Operand | None:
+        if v not in found:
+            found[v] = none_yet(v)
+        return found[v]
+
+    def none_yet(v: Value) -> Operand | None:
+        op = v.op
+        if op is None:
+            if v.block is block and block.parent is not None:
+                return _turn(cx, em, block) if v.index == 0 else _step(cx, em, v, block)
+            return 0 if v in cx.parameters or block.parent is not None and v in cx.scalars else None
+        if block.parent is not None and not _is_within(op, block):
+            return 0
+        if op.name == "tt.get_program_id":
+            return int(op.word == "x")
+        parts = [of(o) for o in op.operands]
+        if all(part == 0 for part in parts) and not op.regions:
+            return 0
+        if op.name not in _ADDRESSES or None in parts:
+            return None
+        return _moved(cx, em, op, [part for part in parts if part is not None])
+
+    return of(v)
 
 
 def _moved(cx: Context, em: Emitter, op: Op, parts: Sequence[Operand]) -> Operand | None:

@@ -403,8 +403,8 @@ _EXAMPLES = {
     Tensor.numpy: "opweave.ones(2).numpy()\narray([1., 1.], dtype=float32)",
     Tensor.item: "opweave.tensor([2.5]).item()\n2.5",
     Tensor.tolist: "opweave.tensor([[1, 2], [3, 4]]).tolist()\n[[1, 2], [3, 4]]",
-    from_numpy: "import numpy as np\n>>> array = np.zeros(3)\n>>> x = opweave.from_numpy(array)\n>>> array[0] = 7\n>>> x\n"
-    "tensor([7., 0., 0.], dtype=opweave.float64)",
+    from_numpy: "import numpy as np\n>>> array = np.zeros(3)\n>>> x = opweave.from_numpy(array)\n"
+    ">>> array[0] = 7\n>>> x\ntensor([7., 0., 0.], dtype=opweave.float64)",
 }
 
 

@@ -208,6 +208,23 @@ def test_only_addresses_that_are_known_are_asked_for() -> None:
     assert not prefetches(_in_turns, {"x": "*fp32", "y": "*fp32", "rows": "i32"}, {"BLOCK": 64})
 
 
+@triton.jit
+def _doubled_often(x, y, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    v = tl.program_id(0)
+    for _ in tl.static_range(48):
+        v = v + v
+    e = tl.exp(tl.load(x + v + i))
+    tl.store(y + i, e / tl.sum(e, 0))
+
+
+def test_each_number_that_an_address_is_made_of_is_looked_at_once() -> None:
+    """There are 2^48 ways from this address to the program's number."""
+    constants = {"x": "*fp32", "y": "*fp32", "BLOCK": "constexpr"}
+    found = lower(ttir(_doubled_often, constants, {"BLOCK": 512}), features=TargetFeatures(vector_bits=256)).llvm_ir
+    assert "@llvm.prefetch.p0(" in found
+
+
 @pytest.mark.parametrize("kernel", [_looked_up, _in_turns], ids=["looked up", "in turns"])
 def test_asking_changes_nothing(kernel: Any) -> None:
     x = opweave.randn(6, 512)
