@@ -285,7 +285,14 @@ _BY_COMPAT = frozenset(
 
 
 def cuda_is_available() -> bool:
-    """Whether `cuda` tensors can be made here (CuPy and a GPU are there)."""
+    """Whether `cuda` tensors can be made here (CuPy and a GPU are there).
+
+    Examples
+    --------
+    >>> device = "cuda" if opweave.cuda_is_available() else "cpu"
+    >>> opweave.ones(2, device=device).shape
+    opweave.Size([2])
+    """
     return _is_cuda_available()
 
 

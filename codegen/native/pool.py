@@ -189,7 +189,13 @@ def set_num_threads(count: int) -> None:
 
 
 def get_num_threads() -> int:
-    """How many threads a launch may use: `OPWEAVE_NUM_THREADS`, else the CPUs this process may run on."""
+    """How many threads a launch may use: `OPWEAVE_NUM_THREADS`, else the CPUs this process may run on.
+
+    Examples
+    --------
+    >>> opweave.get_num_threads() >= 1
+    True
+    """
     with _lock:
         return _thread_count()
 
