@@ -22,7 +22,12 @@ PATHS = {
     "widened": replace(HERE, bf16_tiles=False, int8_tiles=False, bf16_dots=False, int8_dots=False),
     "256": TargetFeatures(256),
 }
-KINDS = {"f4": (np.float32, tl.float32), "bf16": (BF16, tl.float32), "i1": (np.int8, tl.int32), "f8": (np.float64, tl.float64)}
+KINDS = {
+    "f4": (np.float32, tl.float32),
+    "bf16": (BF16, tl.float32),
+    "i1": (np.int8, tl.int32),
+    "f8": (np.float64, tl.float64),
+}
 CASES = [(kind, path) for kind in KINDS for path in PATHS if kind in ("bf16", "i1") or path in ("here", "256")]
 
 
@@ -52,8 +57,12 @@ def looped(
     else:
         for k in range(0, K, BK):
             at = k + rk
-            a = tl.load(a_ptr + rm[:, None] * am + at[None, :] * ak, mask=(rm[:, None] < M) & (at[None, :] < K), other=0)
-            b = tl.load(b_ptr + at[:, None] * bk + rn[None, :] * bn, mask=(at[:, None] < K) & (rn[None, :] < N), other=0)
+            a = tl.load(
+                a_ptr + rm[:, None] * am + at[None, :] * ak, mask=(rm[:, None] < M) & (at[None, :] < K), other=0
+            )
+            b = tl.load(
+                b_ptr + at[:, None] * bk + rn[None, :] * bn, mask=(at[:, None] < K) & (rn[None, :] < N), other=0
+            )
             acc = tl.dot(a, b, acc, input_precision="ieee", out_dtype=ACC)
     tl.store(c_ptr + rm[:, None] * cm + rn[None, :], acc, mask=(rm[:, None] < M) & (rn[None, :] < N))
 
@@ -172,7 +181,9 @@ def gated(a_ptr, b_ptr, g_ptr, c_ptr, s_ptr, K, N: tl.constexpr, BK: tl.constexp
 @pytest.mark.parametrize("dtype", [np.float32, BF16], ids=lambda t: np.dtype(t).name)
 def test_several_dots_in_a_loop(dtype: Any) -> None:
     rng = np.random.default_rng(0)
-    a, b, g = (rng.integers(-3, 3, shape).astype(np.float64).astype(dtype) for shape in ((32, 512), (512, 32), (512, 32)))
+    a, b, g = (
+        rng.integers(-3, 3, shape).astype(np.float64).astype(dtype) for shape in ((32, 512), (512, 32), (512, 32))
+    )
     out, total = np.zeros((32, 32), np.float32), np.zeros(32, np.float32)
     launch(gated, (1,), a, b, g, out, total, 512, N=32, BK=32)
     np.testing.assert_array_equal(out, (exact(a, b) * exact(a, g)).astype(np.float32))
