@@ -179,7 +179,7 @@ class _Product(_Function):
         most = cx.features.registers * 3 // 4 // self.columns
         self.rows = math.ceil(self.m / math.ceil(self.m / most))
         self.shifted = shape.narrow is not None and shape.narrow.shifted
-        if self.shifted:
+        if self.shifted or shape.open:
             # 16 sums hide the latency as well, and then no rest of the rows takes time to compile.
             even = next((r for r in range(self.rows, 3, -1) if self.m % r == 0), 0)
             self.rows = even if even * self.columns >= 16 else self.rows
