@@ -58,7 +58,7 @@ def pack_panels(cx: Context, op: Op, v: Value, target: Buffer, depth: int) -> No
     """Write an operand to panels of `depth` rows, of which it may be a part, in the buffer's type."""
     elem = target.elem
     check_operand(op, v, elem)
-    em, (k, n) = cx.em, v.type.dims
+    em, n = cx.em, v.type.dims[1]
     width = panel_width(cx, elem, n)
 
     def place(row: Operand, column: Operand) -> Operand:
