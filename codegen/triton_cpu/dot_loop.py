@@ -96,7 +96,7 @@ def _may_wait(cx: Context, op: Op, carried: Sequence[Value]) -> bool:
     a, b, c = op.operands[:3]
     if cx.features.sanitize or len(a.type.dims) != 2 or c not in carried or not is_only_carried(op):
         return False
-    if any(_is_outside(v, op) for v in (a, b)):
+    if any(_is_outside(v, op) or _is_made(v) for v in (a, b)):
         return False
     elem = op.result.type.elem
     return elem in ("f32", "f64", "i32") and (a.type.elem in LLVM_FLOATS | {"bf16"}) == (elem != "i32")
@@ -105,6 +105,20 @@ def _may_wait(cx: Context, op: Op, carried: Sequence[Value]) -> bool:
 def _along(keys: Sequence[str]) -> list[Indices]:
     """Positions with lanes in one dimension, for each."""
     return [tuple(Index(UNKNOWN, int(k == d), key) for k, key in enumerate(keys)) for d in range(len(keys))]
+
+
+def _is_made(v: Value) -> bool:
+    """Whether an operand is made from other results of its turn, such as another product: those are in the caches."""
+    todo, seen = [v], set[Value]()
+    while todo:
+        x = todo.pop()
+        if x in seen or not x.type.is_tensor or x.op is None or v.op is None or x.op.block is not v.op.block:
+            continue
+        seen.add(x)
+        if x.op.name in MADE:
+            return True
+        todo += x.op.operands
+    return False
 
 
 def _gates(cx: Context, mask: Value) -> list[Operand] | None:
