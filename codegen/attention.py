@@ -32,7 +32,7 @@ from opweave.registry.op import ops
 from opweave.registry.ops.attention import LOG2E
 from opweave.tracer.graph import Node
 
-#: Types of operands; half types are computed in float32.
+#: Types of operands; half types are computed in float32, but for products where the machine multiplies tiles of them.
 DTYPES = (dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.float16)
 _TARGETS = (ops.opweave.attention.default, ops.opweave.attention_backward.default)
 #: The fewest elements of a side of `tl.dot`.

@@ -19,12 +19,12 @@ from opweave.codegen.instructions.emit import LLVM_FLOATS, LLVM_TYPE, SIZE, Buff
 from opweave.codegen.instructions.operands import I64, PTR, TRUE, LLVMType, Operand, Register
 from opweave.codegen.triton_cpu import narrow_dot, packing
 from opweave.codegen.triton_cpu.analysis import uniform_step
-from opweave.codegen.triton_cpu.context import Context
+from opweave.codegen.triton_cpu.context import Context, splat_literal
 from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, Lanes
 from opweave.codegen.triton_cpu.loops import everywhere
 from opweave.codegen.triton_cpu.materialize import overlap
 from opweave.codegen.triton_cpu.microkernel import Shape, product
-from opweave.codegen.triton_cpu.operations import MADE, WRITES
+from opweave.codegen.triton_cpu.operations import MADE, VIEWS, WRITES
 from opweave.codegen.triton_cpu.plan import bounded_everywhere
 from opweave.codegen.triton_cpu.strides import UNKNOWN, Strides
 from opweave.registry.triton.ttir import Op, Value, walk
@@ -96,7 +96,7 @@ def _may_wait(cx: Context, op: Op, carried: Sequence[Value]) -> bool:
     a, b, c = op.operands[:3]
     if cx.features.sanitize or len(a.type.dims) != 2 or c not in carried or not is_only_carried(op):
         return False
-    if any(_is_outside(v, op) for v in (a, b)):
+    if any(_is_outside(v, op) or _is_made(v) for v in (a, b)):
         return False
     elem = op.result.type.elem
     return elem in ("f32", "f64", "i32") and (a.type.elem in LLVM_FLOATS | {"bf16"}) == (elem != "i32")
@@ -105,6 +105,34 @@ def _may_wait(cx: Context, op: Op, carried: Sequence[Value]) -> bool:
 def _along(keys: Sequence[str]) -> list[Indices]:
     """Positions with lanes in one dimension, for each."""
     return [tuple(Index(UNKNOWN, int(k == d), key) for k, key in enumerate(keys)) for d in range(len(keys))]
+
+
+def _is_made(v: Value) -> bool:
+    """Whether an operand is made from other results of its turn, such as another product: those are in the caches."""
+    todo, seen = [v], set[Value]()
+    while todo:
+        x = todo.pop()
+        if x in seen or not x.type.is_tensor or x.op is None or v.op is None or x.op.block is not v.op.block:
+            continue
+        seen.add(x)
+        if x.op.name in MADE:
+            return True
+        todo += x.op.operands
+    return False
+
+
+def _gates(cx: Context, mask: Value) -> list[Operand] | None:
+    """The scalars that a mask is made of beside comparisons, which `everywhere` sees to; None if of anything else."""
+    if not mask.type.is_tensor:
+        return [cx.scalars[mask].value]
+    if mask in cx.buffers or mask.op is None:
+        return None
+    if mask.op.name == "arith.constant":
+        return [] if splat_literal(mask) == TRUE else None
+    if mask.op.name != "arith.andi" and mask.op.name not in VIEWS:
+        return [] if mask.op.name == "arith.cmpi" else None
+    parts = [_gates(cx, o) for o in mask.op.operands]
+    return None if None in parts else [gate for part in parts if part for gate in part]
 
 
 def _is_outside(v: Value, op: Op) -> bool:
@@ -200,6 +228,9 @@ class _Waiting:
             return None
         if a.type.elem != self.elem if self.narrow is None else self.narrow.shifted:
             return None
+        gates = _gates(cx, load.operands[1]) if len(load.operands) > 1 else []
+        if gates is None:
+            return None
         pointer, dims, keys = load.operands[0], a.type.dims, [cx.fresh_key("k") for _ in a.type.dims]
         rows, columns = (Strides(cx).of(pointer, at) for at in _along(keys))
         if rows is None or columns is None or columns.kind != "affine" or columns.stride != SIZE[a.type.elem]:
@@ -210,7 +241,7 @@ class _Waiting:
             conditions, _ = everywhere(cx, [a], [], dims, keys)
             place, following = (cx.evaluate(pointer, (at, ZERO)).value for at in (ZERO, Index(1, 0, cx.fresh_key("k"))))
         there: Operand = TRUE
-        for x in conditions:
+        for x in (*conditions, *gates):
             there = x if there == TRUE else em.inst(f"and i1 {there}, {x}")
         ends = [em.inst(f"ptrtoint ptr {x} to i64") for x in (place, following)]
         return there, place, em.inst(f"sub i64 {ends[1]}, {ends[0]}")

@@ -129,7 +129,11 @@ class Shape:
 def product(
     cx: Context, shape: Shape, a: Operand, b: Operand, c: Operand, length: tuple[Operand, Operand] | None = None
 ) -> None:
+<<<<<<< HEAD
     """Multiply matrices at addresses; `length`: what is summed over and the bytes between rows of A, if it is open."""
+=======
+    """Multiply matrices at addresses; `length` has what is summed over and the bytes between rows of A, where open."""
+>>>>>>> refs/heads/dot
     if shape.name not in cx.em.defined:
         narrow = shape.narrow
         emitter = _Tiles(cx, shape, narrow) if narrow is not None and narrow.tiles else _Product(cx, shape)
@@ -179,7 +183,7 @@ class _Product(_Function):
         most = cx.features.registers * 3 // 4 // self.columns
         self.rows = math.ceil(self.m / math.ceil(self.m / most))
         self.shifted = shape.narrow is not None and shape.narrow.shifted
-        if self.shifted:
+        if self.shifted or shape.open:
             # 16 sums hide the latency as well, and then no rest of the rows takes time to compile.
             even = next((r for r in range(self.rows, 3, -1) if self.m % r == 0), 0)
             self.rows = even if even * self.columns >= 16 else self.rows

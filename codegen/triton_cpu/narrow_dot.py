@@ -9,7 +9,6 @@ g * size, g * size + 1, ... have there.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 
 from opweave.codegen.instructions.emit import Buffer, splat, vector
@@ -17,11 +16,10 @@ from opweave.codegen.instructions.operands import Operand, Register
 from opweave.codegen.native import amx
 from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.elementwise import binary, constant
-from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, Key, replaced
-from opweave.codegen.triton_cpu.loops import contiguous_dimension, everywhere, nest, vector_loop
+from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, replaced
+from opweave.codegen.triton_cpu.loops import contiguous_dimension, nest, vector_loop
 from opweave.codegen.triton_cpu.microkernel import HIGH, LANES, NARROW, Narrow, Shape, product
-from opweave.codegen.triton_cpu.packing import panel_width
-from opweave.codegen.triton_cpu.plan import bounded_everywhere
+from opweave.codegen.triton_cpu.packing import panel_width, visit
 from opweave.codegen.triton_cpu.tiles import transposed
 from opweave.registry.triton.ttir import Op, Value
 
@@ -109,44 +107,10 @@ def pack_panels(cx: Context, narrow: Narrow, v: Value, target: Buffer, rows: int
             _walk(cx, v, 1, LANES, lambda idx: vector_loop(cx, k, [v], [], idx, 0, tile))
         return
 
-    keys, lane = [cx.fresh_key("k") for _ in range(2)], cx.fresh_key("v")
-    rows_apart = [cx.fresh_key("t") for _ in range(narrow.size)]
+    def body(row: Operand, column: Operand, lines: Sequence[Indices]) -> None:
+        _store(cx, width, _grouped(cx, narrow, v, lines), place(row, column))
 
-    def groups(assumed: dict[Key, bool]) -> None:
-        """All groups, where masks are known to be true, or nothing is known."""
-        saved, cx.assumed = cx.assumed, {**cx.assumed, **assumed}
-
-        def step(row: Operand, column: Operand) -> None:
-            with cx.scope():
-                cx.positioned, cx.origins[lane] = True, column
-                at = Index(column, 1, lane)
-                lines = [(Index(em.add(row, r), 0, key), at) for r, key in enumerate(rows_apart)]
-                _store(cx, width, _grouped(cx, narrow, v, lines), place(row, column))
-                cx.positioned = False
-
-        with cx.scope():
-            em.loop(0, k, narrow.size, lambda row: em.loop(0, n, width, lambda column: step(row, column)))
-        cx.assumed = saved
-
-    with cx.lanes(width):
-        if v in cx.buffers or not bounded_everywhere(cx, [v], [], v.type.dims, keys):
-            groups({})
-            return
-        with cx.scope():
-            conditions, comparisons = everywhere(cx, [v], [], v.type.dims, keys)
-        variants = {keys[0]: rows_apart, keys[1]: [lane]}
-        assumed = {
-            (leaf, tuple(names)): True
-            for leaf, at in comparisons
-            for names in itertools.product(*(variants.get(name, (name,)) for name in at))
-        }
-        if not conditions:
-            groups(assumed)
-            return
-        whole = conditions[0]
-        for more in conditions[1:]:
-            whole = em.inst(f"and i1 {whole}, {more}")
-        em.when(whole, lambda: groups(assumed), lambda: groups({}))
+    visit(cx, v, width, narrow.size, body)
 
 
 def _walk(cx: Context, v: Value, dim: int, step: int, body: Callable[[Indices], None]) -> None:

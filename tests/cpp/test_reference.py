@@ -27,7 +27,8 @@ def test_functions_become_ops(myops, xy, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["def3", "def4", "def5", "def6", "tagged", "tagged_fn", "from_lambda", "from_made_lambda", "by_key", "by_device"]
+    "name",
+    ["def3", "def4", "def5", "def6", "tagged", "tagged_fn", "from_lambda", "from_made_lambda", "by_key", "by_device"],
 )  # fmt: skip
 def test_each_way_to_define_and_implement(myops, xy, name):
     x = xy[0]

@@ -190,6 +190,39 @@ def test_several_dots_in_a_loop(dtype: Any) -> None:
     np.testing.assert_array_equal(total, a.astype(np.float32).sum(1))
 
 
+@triton.jit
+def picked(a_ptr, b_ptr, m_ptr, c_ptr, K, flag, HOW: tl.constexpr, N: tl.constexpr):
+    i, j = tl.arange(0, N)[:, None], tl.arange(0, N)[None, :]
+    rows = tl.load(m_ptr + i) != 0
+    acc = tl.zeros((N, N), tl.float32)
+    for k in range(0, K, N):
+        if HOW == "memory":
+            a = tl.load(a_ptr + i * K + k + j, mask=rows & (k + j < K), other=2.0)
+        elif HOW == "flag":
+            a = tl.load(a_ptr + i * K + k + j, mask=(flag > k) & (i < N), other=2.0)
+        elif HOW == "never":
+            a = tl.load(a_ptr + i * K + k + j, mask=tl.full((N, N), 0, tl.int1), other=2.0)
+        else:
+            a = tl.load(a_ptr + i * K + k + j, mask=(i * K + j) % 3 == 0, other=2.0)
+        acc = tl.dot(a, tl.load(b_ptr + (k + i) * N + j), acc, input_precision="ieee")
+    tl.store(c_ptr + i * N + j, acc)
+
+
+@pytest.mark.parametrize("how", ["memory", "flag", "never", "thirds"])
+def test_masks_of_every_sort(how: str) -> None:
+    rng, k = np.random.default_rng(0), 256
+    a, b = numbers(rng, (32, k), np.float32), numbers(rng, (k, 32), np.float32)
+    rows, out = (np.arange(32) % 3).astype(np.int32), np.zeros((32, 32), np.float32)
+    launch(picked, (1,), a, b, rows, out, k, 100, HOW=how, N=32)
+    seen = {
+        "memory": (rows != 0)[:, None] & np.ones(k, bool),
+        "flag": np.broadcast_to(np.arange(k) // 32 * 32 < 100, (32, k)),
+        "never": np.zeros((32, k), bool),
+        "thirds": (np.arange(32)[:, None] * k + np.arange(k) % 32) % 3 == 0,
+    }[how]
+    np.testing.assert_array_equal(out, exact(np.where(seen, a, 2), b))
+
+
 def test_a_loop_multiplies_its_turns_by_one_function() -> None:
     a, out = np.zeros((64, 64), np.float32), np.zeros((64, 64), np.float32)
     text = compiled(
