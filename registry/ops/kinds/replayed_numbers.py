@@ -68,12 +68,9 @@ def replay_numbers(
 
     defaults = [*(None for _ in operands), *map(decl.numbers.get, attributes)]
     described: list[Any] = [
-        dtype
-        if isinstance(v, Tensor) or i in free
-        else float(v)
-        if type(v) is int and is_number[i] and v is not defaults[i] and abs(v) <= MOST_NUMBER
-        else v
-        for i, v in enumerate(values)
+        dtype if isinstance(v, Tensor) or i in free
+        else float(v) if type(v) is int and is_number[i] and v is not defaults[i] and abs(v) <= MOST_NUMBER
+        else v for i, v in enumerate(values)
     ]
     others = [
         v for i, v in enumerate(described)
@@ -105,7 +102,9 @@ def _takes_any(
     for value in (-MOST_NUMBER, -0.3, 0.3, MOST_NUMBER):
         others = [value if i in free else v for i, v in enumerate([*operands, *attributes.values()])]
         try:
-            found = decl.types(*others[: len(operands)], **dict(zip(attributes, others[len(operands) :], strict=True)))
+            found = decl.types(
+                *others[: len(operands)], **dict(zip(attributes, others[len(operands) :], strict=True))
+            )
         except OpweaveError:
             return False
         if found != wanted:
