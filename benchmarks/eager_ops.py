@@ -1,4 +1,4 @@
-"""What `eager.py --table` calls: eighty ops that programs use most, and whole training steps, the same for both libraries.
+"""What `eager.py --table` calls: ops that programs use most, and whole training steps, the same for both libraries.
 
 An op is a function of the library and a dict of tensors of one dtype and size: `x`, `y` (positive), `row`, `mask`,
 `i` (numbers of rows), `square` (a small matrix), `image`, `heads`. Ops that a library has not for a dtype are left out.
@@ -289,7 +289,9 @@ def steps(lib: Any) -> dict[str, Callable[[], Any]]:
             if which == "AdamW":
                 found[f"{name}, {which} alone"] = opt.step
 
-        def forward(model: Any = make(lib), given: Any = given) -> None:
+        model = make(lib)
+
+        def forward(model: Any = model, given: Any = given) -> None:
             with lib.no_grad(), lib.autocast("cpu", dtype=lib.bfloat16):
                 model(given)
 

@@ -9,7 +9,7 @@ A kernel that reads the product can follow slab by slab (`multiply_then`), on th
 the slab.
 
 A product of float32 of few rows, or with a small result, is made by `narrow_products` where the machine has registers
-of 512 bits: BLAS would pack an operand again for each slab.
+of 512 bits and no kernel can follow slabs: BLAS would pack an operand again for each of them.
 
 Where NumPy's BLAS is not OpenBLAS, NumPy multiplies.
 """

@@ -137,7 +137,8 @@ def _converted(em: Emitter, x: Operand, source: str, target: str, w: int) -> Ope
         return em.inst(f"zext {vector('i1', w)} {is_true} to {vector('i8', w)}")
     bits = em.inst(f"bitcast {single} {x} to {word}")
     top = em.inst(f"lshr {word} {bits}, {c(16)}")
-    rounded = em.inst(f"add {word} {em.inst(f'add {word} {bits}, {c(0x7FFF)}')}, {em.inst(f'and {word} {top}, {c(1)}')}")
+    odd = em.inst(f"and {word} {top}, {c(1)}")
+    rounded = em.inst(f"add {word} {em.inst(f'add {word} {bits}, {c(0x7FFF)}')}, {odd}")
     # As ml_dtypes has it: one NaN of either sign.
     none = em.inst(f"or {word} {em.inst(f'and {word} {top}, {c(0x8000)}')}, {c(0x7FC0)}")
     is_nan = em.inst(f"fcmp uno {single} {x}, {x}")

@@ -136,7 +136,15 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
 
 
 def set_autocast_enabled(device_type: str, enabled: bool) -> None:
-    """Switch autocast of a device type on or off, until the block around ends; prefer `autocast`."""
+    """Switch autocast of a device type on or off, until the block around ends; prefer `autocast`.
+
+    Examples
+    --------
+    >>> opweave.set_autocast_enabled("cpu", True)
+    >>> (opweave.ones(2, 2) @ opweave.ones(2, 2)).dtype
+    opweave.bfloat16
+    >>> opweave.set_autocast_enabled("cpu", False)
+    """
     _require_device_type(device_type, "set_autocast_enabled")
     switch(device_type, bool(enabled))
 
@@ -154,7 +162,15 @@ def get_autocast_dtype(device_type: str) -> DType:
 
 
 def set_autocast_dtype(device_type: str, dtype: DType) -> None:
-    """Set what the lower-precision ops of a device type run in, for this thread."""
+    """Set what the lower-precision ops of a device type run in, for this thread.
+
+    Examples
+    --------
+    >>> opweave.set_autocast_dtype("cpu", opweave.float16)
+    >>> opweave.get_autocast_dtype("cpu")
+    opweave.float16
+    >>> opweave.set_autocast_dtype("cpu", opweave.bfloat16)
+    """
     _require_device_type(device_type, "set_autocast_dtype")
     _require_floating(dtype, "set_autocast_dtype")
     set_dtype(device_type, dtype)
@@ -172,7 +188,15 @@ def is_autocast_cache_enabled() -> bool:
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Set whether casts of parameters are kept until the outermost block ends."""
+    """Set whether casts of parameters are kept until the outermost block ends.
+
+    Examples
+    --------
+    >>> opweave.set_autocast_cache_enabled(False)
+    >>> opweave.is_autocast_cache_enabled()
+    False
+    >>> opweave.set_autocast_cache_enabled(True)
+    """
     thread.cache_enabled = bool(enabled)
 
 

@@ -45,6 +45,15 @@ def save(obj: Any, f: File) -> None:
     ------
     ArgumentError
         If there is something else among them.
+
+    Examples
+    --------
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> opweave.save({"step": 3, "weight": opweave.ones(2)}, file)
+    >>> _ = file.seek(0)
+    >>> opweave.load(file)
+    {'step': 3, 'weight': tensor([1., 1.])}
     """
     tensors: list[Tensor] = []
     tree = {"format": "opweave.save", "version": _VERSION, "tree": _encoded(obj, tensors, "the object")}
@@ -101,6 +110,15 @@ def load(f: File, map_location: Device | str | None = None, *, weights_only: boo
     ------
     ArgumentError
         If it is no such file, or damaged.
+
+    Examples
+    --------
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> opweave.save(opweave.arange(3), file)
+    >>> _ = file.seek(0)
+    >>> opweave.load(file)
+    tensor([0, 1, 2])
     """
     place = None if map_location is None else parse_device(map_location)
     try:

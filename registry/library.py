@@ -152,9 +152,7 @@ class Library:
         """
         return self._define(schema, alias_analysis, tags).opname
 
-    def _define(
-        self, schema: str, alias_analysis: str, tags: TagLike, *, allow_typevars: bool = False
-    ) -> OpOverload:
+    def _define(self, schema: str, alias_analysis: str, tags: TagLike, *, allow_typevars: bool = False) -> OpOverload:
         site = self._site or user_frame(1)
         if self.kind == "IMPL":
             raise RegistrationError(

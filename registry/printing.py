@@ -80,7 +80,13 @@ def set_printoptions(
 
 
 def get_printoptions() -> dict[str, Any]:
-    """The options in force, as arguments of `set_printoptions`."""
+    """The options in force, as arguments of `set_printoptions`.
+
+    Examples
+    --------
+    >>> opweave.get_printoptions()["precision"]
+    4
+    """
     return asdict(_options)
 
 

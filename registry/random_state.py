@@ -28,7 +28,13 @@ def initial_seed() -> int:
 
 
 def seed() -> int:
-    """Seed the calling thread's generators of all devices with a number that nobody knows before, and give it."""
+    """Seed the calling thread's generators of all devices with a number that nobody knows before, and give it.
+
+    Examples
+    --------
+    >>> opweave.seed() == opweave.initial_seed()
+    True
+    """
     chosen = int.from_bytes(os.urandom(8), "little") >> 1
     manual_seed(chosen)
     return chosen

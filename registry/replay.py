@@ -5,7 +5,7 @@ call that was made is written down (`registry.tape`): which arguments it is for,
 view, it came to. `codegen.native.calls` has that as native code, which runs the next call like it; a call that is not
 like one before goes the way that it always went, in Python. What it stands on besides the arguments is
 
-- the thread's state (`registry.keys.state`): nothing included, the same excluded;
+- the thread's state (`registry.keys.state`): the same excluded, and included nothing besides, or autocast;
 - what is registered, the default dtype, the hooks: a change of any of them forgets all (`forget`).
 
 Functions that may be replayed are objects of classes derived from `Replayable`.

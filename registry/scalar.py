@@ -154,6 +154,7 @@ def erf(xp: Any, x: Any) -> Any:
 #: Computes a function that NumPy has none of, of an array's elements; None where it cannot. `opweave` supplies it.
 native: Hook[[str, np.ndarray[Any, Any]], np.ndarray[Any, Any] | None] = Hook()
 
+
 def erf_of_array(x: np.ndarray[Any, Any], out: np.ndarray[Any, Any] | None = None) -> np.ndarray[Any, Any]:
     """`erf` as NumPy's functions are called."""
     found = None if native.call is None else native.call("erf", x)
@@ -219,7 +220,8 @@ class ArrayScalars(Scalars):
         if dtype is dtypes.bool_:
             return x != 0 if x.dtype.kind != "V" else converted(x, np.dtype(np.bool_))
         if x.dtype.kind not in "biufc" and (x.dtype.itemsize == 1 or dtype.kind in "iu"):
-            x = converted(x, np.dtype(np.float32))  # NumPy knows of no rules for float8 types, and of none for large bfloat16 numbers
+            # NumPy knows of no rules for float8 types, and of none for large bfloat16 numbers.
+            x = converted(x, np.dtype(np.float32))
         if x.dtype.kind == "f" and dtype.kind in "iu":
             return _float_to_int(self.xp, x, dtype.numpy)
         if x.dtype.kind == "c" and dtype.kind != "c":
@@ -272,7 +274,8 @@ class ArrayScalars(Scalars):
         return x.copy() if x.dtype == np.bool_ else self.xp.sign(x)
 
     def _integral(self, name: str, x: Value) -> Value:
-        return x if self.xp.asarray(x).dtype.kind in "biu" else getattr(self.xp, name)(x)
+        dtype = x.dtype if hasattr(x, "dtype") else self.xp.asarray(x).dtype
+        return x if dtype.kind in "biu" else getattr(self.xp, name)(x)
 
     def floor(self, x: Value) -> Value:
         return self._integral("floor", x)

@@ -187,7 +187,9 @@ class Tape:
         if len(self.calls) != 1 or len(self.steps) != 1:
             return None
         place = next((i for i, number in enumerate(self.numbers) if number is value), None)
-        if place is None or not abs(value) <= MOST_NUMBER or value in (0, 1) or self.number_types.setdefault(place, dtype) != dtype:
+        if place is None or not abs(value) <= MOST_NUMBER or value in (0, 1):
+            return None
+        if self.number_types.setdefault(place, dtype) != dtype:
             return None
         return Value(len(self.inputs) + place, 0, (), (), dtype)
 
@@ -240,6 +242,12 @@ class Tape:
         out : Value
             What is written: of the type that the function gives, unless NumPy would convert.
         """
+        if function == "cast" and _takes_two_steps(inputs[0], out):
+            (source,) = inputs
+            assert isinstance(source, Value)
+            wide = self.converted(source, np.dtype(np.float32))
+            self.map("cast", [wide], out)
+            return
         types, taken = self._typed(function, inputs, out)
         if not out.sizes and any(dtype.kind == "c" for dtype in types):
             raise NotTaped("a complex number, with which NumPy computes in another way")
@@ -291,15 +299,28 @@ class Tape:
         if order != sorted(order, key=lambda d: -source.strides[d]):
             raise NotTaped("another order")
         kept, along = _merged(kept), _merged(along)
-        if len(kept) > 1 or len(along) > 1:
+        if len(along) > 1 or math.prod(size for size, _ in kept[:-1]) > _MOST_LOOPS:
             raise NotTaped("many dimensions")
-        (rows, (row,)), (count, (step,)) = (*kept, (1, [0]))[0], (*along, (1, [0]))[0]
+        *outer, (rows, (row,)) = kept or [(1, [0])]
+        (count, (step,)) = (*along, (1, [0]))[0]
+        for number, place in enumerate(np.ndindex(*[size for size, _ in outer])):
+            far = sum(i * stride for i, (_, (stride,)) in zip(place, outer, strict=True))
+            part = source._replace(offset=source.offset + far)
+            to = out._replace(offset=out.offset + number * rows * item)
+            self._fold_rows(function, types, part, (rows, row), (count, step), to, start)
+
+    def _fold_rows(
+        self, function: np.ufunc, types: tuple[np.dtype[Any], ...], source: Value, kept: tuple[int, int],
+        along: tuple[int, int], out: Value, start: Any,
+    ) -> None:  # fmt: skip
+        """`fold` of the elements `along` of each row that is `kept`: how many there are, and bytes between them."""
+        (rows, row), (count, step), item = kept, along, source.dtype.itemsize
         first = 0
         if start is None:
             self._fill_rows(source, rows, row, out)
             first, count = step, count - 1
         else:
-            self.map("copied", [np.asarray(start, out.dtype)], out)
+            self.map("copied", [np.asarray(start, out.dtype)], out._replace(sizes=(rows,), strides=(1,)))
         rest = source._replace(offset=source.offset + first)
         if not count:
             return
@@ -378,6 +399,12 @@ def _element(t: Tensor) -> np.dtype[Any]:
     if dtype is None or dtype.kind not in "biufc" and t._dtype is not dtypes.bfloat16:
         raise NotTaped("elements that NumPy has no loops for")
     return dtype
+
+
+def _takes_two_steps(source: Any, out: Value) -> bool:
+    """Whether a half type becomes integers, which it does by way of float32."""
+    dtype = source.dtype
+    return dtype.itemsize == 2 and dtype.kind not in "iu" and out.dtype.kind in "iu"
 
 
 def _bytes(v: Value, d: int) -> int:

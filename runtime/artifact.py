@@ -98,6 +98,12 @@ def load_compiled(
     ------
     ExportError
         If the file is damaged, no artifact, or one for another processor; nothing of it has run then.
+
+    Examples
+    --------
+    >>> program = opweave.export.export(f, (x,))  # doctest: +SKIP
+    >>> opweave.export.compile(program, "f.so")  # doctest: +SKIP
+    >>> opweave.load_compiled("f.so")(x)  # doctest: +SKIP
     """
     return CompiledModel(Path(path), weights, tuple(libraries), dict(operators or {}))
 

@@ -118,6 +118,8 @@ class CompiledFunction(Generic[P, R]):
         self._lock = forking.lock()
         self._parameters = Parameters.of(function)
         name = getattr(function, "__name__", type(function).__name__)
+        if name == "__call__":  # of a module, say
+            name = type(getattr(function, "__self__", function)).__name__
         self._name = name if name.isidentifier() else "compiled"
         self._count = 0
         self._reasons: collections.Counter[str] = collections.Counter()

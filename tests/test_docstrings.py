@@ -33,8 +33,8 @@ MODULES = (
     "nn.utils", "nn.utils.rnn", "optim", "optim.lr_scheduler", "optim.swa_utils", "safetensors", "signal",
     "signal.windows", "special", "testing", "utils", "utils.checkpoint", "utils.data",
 )  # fmt: skip
-#: Functions and methods without an example: what they do cannot be shown in a line, or is refused.
-WITHOUT = 24
+#: Functions and methods without an example: `resize_`, which is refused.
+WITHOUT = 2
 
 
 def public(module: types.ModuleType) -> Iterator[tuple[str, Any]]:

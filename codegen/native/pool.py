@@ -43,7 +43,7 @@ PARALLEL_NS = 100e3
 CHECK_NS = 50e6
 """Time after which a job asks whether a signal has come."""
 PIECE_NS = 5e6
-"""Time that one call of a kernel's code should take at most, if it has several programs to run; they share what they pack."""
+"""Time that one call of a kernel's code should take at most, if it runs several programs; they share what they pack."""
 
 _SPINS = 3000  # polls of a helper before it sleeps: about 50 µs
 _CHUNKS_PER_THREAD = 8  # enough to even out threads that are slow or busy elsewhere
@@ -189,7 +189,13 @@ def set_num_threads(count: int) -> None:
 
 
 def get_num_threads() -> int:
-    """How many threads a launch may use: `OPWEAVE_NUM_THREADS`, else the CPUs this process may run on."""
+    """How many threads a launch may use: `OPWEAVE_NUM_THREADS`, else the CPUs this process may run on.
+
+    Examples
+    --------
+    >>> opweave.get_num_threads() >= 1
+    True
+    """
     with _lock:
         return _thread_count()
 

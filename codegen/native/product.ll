@@ -268,6 +268,7 @@ entry:
   %gy = load i64, ptr %gy.p
   %gz = load i64, ptr %gz.p
   %followed = icmp ne ptr %then, null
+  %unattended = icmp eq ptr %then, null
   %gxy = mul i64 %gx, %gy
   %count = mul i64 %gxy, %gz
   %batches = mul i64 %outer, %inner
@@ -287,14 +288,19 @@ some:
   %small = and i1 %small.0, %beside
   br i1 %small, label %blocks, label %which
 
-which:                                                   ; BLAS packs large operands for each slab anew
+which:                                                   ; BLAS packs operands for each slab anew, but a kernel can follow slabs
+  %by.columns.0 = icmp slt i64 %m, %n
+  %by.columns.1 = icmp slt i64 %m, @TWO_SHORT@
+  %by.columns = and i1 %by.columns.0, %by.columns.1
+  %unfollowable = or i1 %unattended, %by.columns
   %flat = icmp sle i64 %m, @LONG@
   %little = icmp sle i64 %area, @OWN@
   %either = or i1 %flat, %little
   %several.rows = icmp sgt i64 %m, 1
   %broad = icmp sge i64 %n, 16
   %long = icmp sgt i64 %terms, @MANY@
-  %own.0 = and i1 %either, %several.rows
+  %fit = and i1 %either, %unfollowable
+  %own.0 = and i1 %fit, %several.rows
   %own.1 = and i1 %broad, %long
   %own.2 = and i1 %single, %single.matrix
   %own.3 = and i1 %own.0, %own.1

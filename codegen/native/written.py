@@ -281,7 +281,7 @@ class Written:
 
     def _result(self, result: Any, tape: Tape, again: Tensor, given: tuple[Any, ...]) -> tuple[int, int, int]:
         """What becomes of the result: a kind, an argument and the address of what it is made with."""
-        value, words = tape.value(again), self.words
+        value = tape.value(again)
         if value.buffer in tape.fresh and result._view_of is not None:  # of what is made here
             return 0, 0, self._maker(again, tape)
         if any(getattr(result, name) != getattr(again, name) for name in ("_sizes", "_strides", "_dtype", "_device")):
@@ -348,7 +348,7 @@ def _finish(result: Tensor, tape: Tape, given: tuple[Any, ...]) -> Finish | None
             raise NotTaped("a leaf")
         if not tape.calls or any(result is value for value in given):
             return None
-        last, args, _, found = tape.calls[-1]
+        last, _, _, found = tape.calls[-1]
         if result._view_of is None or not last.is_view or tape.value(found).buffer not in tape.fresh:
             return None
         try:

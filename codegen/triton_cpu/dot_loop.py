@@ -208,9 +208,7 @@ class _Waiting:
             return None
         with cx.scope():
             conditions, _ = everywhere(cx, [a], [], dims, keys)
-            place, following = (
-                cx.evaluate(pointer, (at, ZERO)).value for at in (ZERO, Index(1, 0, cx.fresh_key("k")))
-            )
+            place, following = (cx.evaluate(pointer, (at, ZERO)).value for at in (ZERO, Index(1, 0, cx.fresh_key("k"))))
         there: Operand = TRUE
         for x in conditions:
             there = x if there == TRUE else em.inst(f"and i1 {there}, {x}")

@@ -129,7 +129,7 @@ class Shape:
 def product(
     cx: Context, shape: Shape, a: Operand, b: Operand, c: Operand, length: tuple[Operand, Operand] | None = None
 ) -> None:
-    """Multiply matrices at addresses; `length` has what is summed over and the bytes between rows of A if it is open."""
+    """Multiply matrices at addresses; `length`: what is summed over and the bytes between rows of A, if it is open."""
     if shape.name not in cx.em.defined:
         narrow = shape.narrow
         emitter = _Tiles(cx, shape, narrow) if narrow is not None and narrow.tiles else _Product(cx, shape)

@@ -9,17 +9,19 @@ g * size, g * size + 1, ... have there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 
 from opweave.codegen.instructions.emit import Buffer, splat, vector
 from opweave.codegen.instructions.operands import Operand, Register
 from opweave.codegen.native import amx
 from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.elementwise import binary, constant
-from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, replaced
-from opweave.codegen.triton_cpu.loops import contiguous_dimension, nest, vector_loop
+from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, Key, replaced
+from opweave.codegen.triton_cpu.loops import contiguous_dimension, everywhere, nest, vector_loop
 from opweave.codegen.triton_cpu.microkernel import HIGH, LANES, NARROW, Narrow, Shape, product
 from opweave.codegen.triton_cpu.packing import panel_width
+from opweave.codegen.triton_cpu.plan import bounded_everywhere
 from opweave.codegen.triton_cpu.tiles import transposed
 from opweave.registry.triton.ttir import Op, Value
 
@@ -107,11 +109,44 @@ def pack_panels(cx: Context, narrow: Narrow, v: Value, target: Buffer, rows: int
             _walk(cx, v, 1, LANES, lambda idx: vector_loop(cx, k, [v], [], idx, 0, tile))
         return
 
-    def body(idx: Indices) -> None:
-        _store(cx, width, _group(cx, narrow, v, idx, 0, 0), place(idx[0].value, idx[1].value))
+    keys, lane = [cx.fresh_key("k") for _ in range(2)], cx.fresh_key("v")
+    rows_apart = [cx.fresh_key("t") for _ in range(narrow.size)]
+
+    def groups(assumed: dict[Key, bool]) -> None:
+        """All groups, where masks are known to be true, or nothing is known."""
+        saved, cx.assumed = cx.assumed, {**cx.assumed, **assumed}
+
+        def step(row: Operand, column: Operand) -> None:
+            with cx.scope():
+                cx.positioned, cx.origins[lane] = True, column
+                at = Index(column, 1, lane)
+                lines = [(Index(em.add(row, r), 0, key), at) for r, key in enumerate(rows_apart)]
+                _store(cx, width, _grouped(cx, narrow, v, lines), place(row, column))
+                cx.positioned = False
+
+        with cx.scope():
+            em.loop(0, k, narrow.size, lambda row: em.loop(0, n, width, lambda column: step(row, column)))
+        cx.assumed = saved
 
     with cx.lanes(width):
-        _walk(cx, v, 0, narrow.size, lambda idx: vector_loop(cx, n, [v], [], idx, 1, body))
+        if v in cx.buffers or not bounded_everywhere(cx, [v], [], v.type.dims, keys):
+            groups({})
+            return
+        with cx.scope():
+            conditions, comparisons = everywhere(cx, [v], [], v.type.dims, keys)
+        variants = {keys[0]: rows_apart, keys[1]: [lane]}
+        assumed = {
+            (leaf, tuple(names)): True
+            for leaf, at in comparisons
+            for names in itertools.product(*(variants.get(name, (name,)) for name in at))
+        }
+        if not conditions:
+            groups(assumed)
+            return
+        whole = conditions[0]
+        for more in conditions[1:]:
+            whole = em.inst(f"and i1 {whole}, {more}")
+        em.when(whole, lambda: groups(assumed), lambda: groups({}))
 
 
 def _walk(cx: Context, v: Value, dim: int, step: int, body: Callable[[Indices], None]) -> None:
@@ -131,11 +166,16 @@ def _moved(cx: Context, idx: Indices, dim: int, by: int) -> Indices:
 
 def _group(cx: Context, narrow: Narrow, v: Value, idx: Indices, dim: int, start: int) -> Register:
     """Neighbours along `dim` from `start` places behind `idx`, in 32 bits of each lane, the first one lowest."""
+    return _grouped(cx, narrow, v, [_moved(cx, idx, dim, start + r) for r in range(narrow.size)])
+
+
+def _grouped(cx: Context, narrow: Narrow, v: Value, places: Sequence[Indices]) -> Register:
+    """What is at some places, in 32 bits of each lane, the first one lowest."""
     em, t = cx.em, cx.vector("i32")
     bits = 32 // narrow.size
     found = Register("")
-    for r in range(narrow.size):
-        x = cx.operand(cx.evaluate(v, _moved(cx, idx, dim, start + r)))
+    for r, place in enumerate(places):
+        x = cx.operand(cx.evaluate(v, place))
         wide = em.inst(f"zext {cx.vector(v.type.elem)} {x} to {t}")
         if r:
             wide = em.inst(f"shl {t} {wide}, {splat(bits * r, 'i32', cx.width)}")

@@ -84,6 +84,16 @@ def profile() -> Iterator[LaunchProfile]:
     ------
     LaunchProfile
         Empty until the context ends.
+
+    Examples
+    --------
+    >>> f = opweave.compile(lambda x: x.sin() + 1)
+    >>> x = opweave.ones(1000)
+    >>> _ = f(x)
+    >>> with opweave.profile() as found:
+    ...     _ = f(x)
+    >>> [kernel.launches for kernel in found.kernels]
+    [1]
     """
     found = LaunchProfile()
     with _lock:

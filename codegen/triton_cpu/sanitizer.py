@@ -99,6 +99,11 @@ def sanitize(enabled: bool = True, *, benign: bool = False) -> Iterator[None]:
         False switches it off in a part of a sanitized program.
     benign : bool
         Whether to report two programs that write the same value to one element, too.
+
+    Examples
+    --------
+    >>> with opweave.sanitize():
+    ...     kernel[grid](x, y, n, BLOCK=64)  # doctest: +SKIP
     """
     with _within(Settings(benign=benign) if enabled else False):
         yield

@@ -103,7 +103,13 @@ function start(data) {
     main.append(el("p", {class: "note"}, "Beside each line what came of it. The first number is the line's own share of the call's steps (a kernel's time is shared evenly by its ops), the second adds what the line calls. Click a line for the reasons."));
     const lined = [...rows.values()].reduce((sum, row) => sum + row.seconds, 0);
     if (all && lined < .98 * all) main.append(el("p", {class: "note"}, `${percent(1 - lined / all)} of the time is of no line of yours: memory, views, and what the library adds by itself.`));
-    if (p.seconds && p.stepwise > 1.5 * p.seconds) main.append(el("p", {class: "note"}, `The steps are small: one by one they take ${time(p.stepwise)}, most of it the way from Python to them. The compiled code, where they share native calls, takes ${time(p.seconds)}.`));
+    if (p.seconds && p.stepwise > 1.5 * p.seconds) {
+      // From Python to a step takes microseconds; what is missing beyond that, other programs took.
+      const quiet = (p.stepwise - p.seconds) / p.steps.length < 1e-4;
+      main.append(el("p", {class: "note"}, quiet
+        ? `The steps are small: one by one they take ${time(p.stepwise)}, most of it the way from Python to them. The compiled code, where they share native calls, takes ${time(p.seconds)}.`
+        : `One by one the steps take ${time(p.stepwise)}, and ${time(p.seconds)} in the compiled code: the machine was busy with something else for a while. Shares are of the first; report again when it is quiet.`));
+    }
     const lines = new Map();
     for (const [i, [path, line]] of data.sites.entries()) lines.set(path + ":" + line, i);
     if (!data.files.length) main.append(el("p", {}, data.sites.length ? "The source is not to be found: it was made while the program ran." : "No line of your own is in it: what it calls is the library's."));

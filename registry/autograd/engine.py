@@ -192,9 +192,7 @@ def run(
                     _accumulate(node, incoming)
                 continue
             edges = node.edges
-            found = node.apply(incoming)
-            if found.__class__ is not list:
-                found = list(found)
+            found = list(node.apply(incoming))
             if len(found) < len(edges):
                 raise AutogradError(
                     f"{node.name()}: returned {len(found)} gradients for {len(edges)} inputs",

@@ -72,11 +72,7 @@ class Plan:
             and not any(is_list for _, is_list in self.tensors)
             and not any(a.kwarg_only and a.name in tensor_names for a in schema.arguments)
             and [r.type for r in schema.returns] == [TENSOR]
-            and all(
-                name in _KNOWN or self._is_source(name)
-                for formula in formulas
-                for name in formula.names
-            )
+            and all(name in _KNOWN or self._is_source(name) for formula in formulas for name in formula.names)
         )
         #: What the formula of all arguments together takes, where the op is simple and has one.
         self.joint_sources = self.sources(joint) if self.is_simple and joint is not None else ()

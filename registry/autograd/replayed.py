@@ -3,8 +3,9 @@
     f(x, w) = addmm(b, x, t(w))              written down: t, whose result is a view of w; addmm
     finish(result, x, w, b)                  a node for t with w's edge, one for addmm with those of b, x and that node
 
-What lies between and is saved is a tensor that native code makes, too, and hands over behind the arguments. Which nodes there are follows from the arguments' sizes, types and keys, which are those of the call that was written
-down; so `finish` is compiled from it once.
+What lies between and is saved is a tensor that native code makes, too, and hands over behind the arguments. Which nodes
+there are follows from the arguments' sizes, types and keys, which are those of the call that was written down; so
+`finish` is compiled from it once.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ the runtime make opweave's tensors of its results, where no argument is one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from opweave.registry.cpp import values
@@ -19,7 +19,7 @@ from opweave.registry.native_kernel import Argument, NativeKernel
 from opweave.registry.op import OpOverload
 from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.tensor import Tensor
-from opweave.registry.types import TENSOR, Type
+from opweave.registry.types import TENSOR
 
 PLAIN, WATCHED = 0, 1
 _DEVICES = (DispatchKey.CPU, DispatchKey.CUDA)

@@ -252,7 +252,9 @@ def _verify(library: Library, record: Record) -> None:
         raise RegistrationError(f"{op.name}: it has no kernel for {record.key}, which was to be verified")
     if bracket and parse_schema(f"{op.namespace}::{record.name.split('::')[-1]}") != op._schema:
         raise RegistrationError(
-            f"{op.name}: it has another schema than the one to be verified", got=record.name, hint=f"schema: {op._schema}"
+            f"{op.name}: it has another schema than the one to be verified",
+            got=record.name,
+            hint=f"schema: {op._schema}",
         )
 
 

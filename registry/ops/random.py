@@ -104,6 +104,14 @@ def manual_seed(seed: int) -> Generator:
     -------
     Generator
         The CPU's.
+
+    Examples
+    --------
+    >>> _ = opweave.manual_seed(3)
+    >>> first = opweave.rand(2)
+    >>> _ = opweave.manual_seed(3)
+    >>> opweave.equal(first, opweave.rand(2))
+    True
     """
     for mode in state.modes:
         mode.generator_accessed("manual_seed")

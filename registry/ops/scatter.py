@@ -14,8 +14,9 @@ from opweave.registry.batching import check_example, raised, stretched, wrap
 from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.memory_format import contiguous_format
 from opweave.registry.op import OpOverload, ops
+from opweave.registry.ops.adding import add_at
 from opweave.registry.ops.gradients import conjugate
-from opweave.registry.ops.indexing import add_at, check_range, gather_places, sample_places, sample_sources
+from opweave.registry.ops.indexing import check_range, gather_places, sample_places, sample_sources
 from opweave.registry.ops.joining import atleast_1d
 from opweave.registry.ops.kinds import Scatter, composite, declare_copied_back, extern, scatter as scattering
 from opweave.registry.ops.samples import Make, Samples
@@ -53,6 +54,10 @@ def _scattered(self: Tensor, dim: int, index: Tensor, src: Tensor, write: Callab
         target, places, source = (t._array.reshape(t._sizes or (1,)) for t in (out, index, src))
         check_range("scatter", places, target.shape[axis], axis, lowest=0)
         part = tuple(slice(0, n) for n in places.shape)
+        if not axis and not any(places.strides[1:]) and places.shape[1:] == target.shape[1:]:
+            # One index for each row, expanded.
+            write(target, (places[(slice(None), *(0,) * (places.ndim - 1))],), source[part])
+            return out
         where = list(self._device.xp.ogrid[part])
         where[axis] = places
         write(target, tuple(where), source[part])

@@ -209,7 +209,13 @@ def _cpu(self: Tensor, memory_format: Any = None) -> Tensor:
 
 
 def _cuda(self: Tensor, device: Any = "cuda", memory_format: Any = None) -> Tensor:
-    """The tensor on a GPU; itself where it is there already."""
+    """The tensor on a GPU; itself where it is there already.
+
+    Examples
+    --------
+    >>> opweave.ones(2).cuda()  # doctest: +SKIP
+    tensor([1., 1.], device='cuda:0')
+    """
     return copies.to(self, device, memory_format=memory_format)
 
 
@@ -368,7 +374,10 @@ def _refused(name: str, instead: str) -> Callable[..., Any]:
             f"{name}: a tensor keeps its memory and its sizes", got=describe(self), hint=f"make another: {instead}"
         )
 
-    method.__doc__ = f"Refused: views, graphs and what autograd saved rely on a tensor's memory; write `{instead}`."
+    method.__doc__ = (
+        f"Refused: views, graphs and what autograd saved rely on a tensor's memory; write `{instead}`.\n\n"
+        f"Examples\n--------\n>>> {instead}  # doctest: +SKIP\n"
+    )
     return method
 
 
@@ -387,8 +396,22 @@ def _bind(name: str, value: Any) -> None:
 methods: list[replay.Function] = []
 
 
+#: Examples of what `registry.tensor` defines.
+_EXAMPLES = {
+    Tensor.untyped_storage: "x = opweave.ones(4)\n>>> x[1:].untyped_storage().nbytes()\n16",
+    Tensor.data_ptr: "x = opweave.ones(4)\n>>> x[1:].data_ptr() - x.data_ptr()\n4",
+    Tensor.numpy: "opweave.ones(2).numpy()\narray([1., 1.], dtype=float32)",
+    Tensor.item: "opweave.tensor([2.5]).item()\n2.5",
+    Tensor.tolist: "opweave.tensor([[1, 2], [3, 4]]).tolist()\n[[1, 2], [3, 4]]",
+    from_numpy: "import numpy as np\n>>> array = np.zeros(3)\n>>> x = opweave.from_numpy(array)\n"
+    ">>> array[0] = 7\n>>> x\ntensor([7., 0., 0.], dtype=opweave.float64)",
+}
+
+
 def bind() -> None:
     """Give `Tensor` its methods, operators and properties."""
+    for member, example in _EXAMPLES.items():
+        member.__doc__ = f"{inspect.cleandoc(member.__doc__ or '')}\n\nExamples\n--------\n>>> {example}\n"
     autograd_surface.bind()
     taken = _own_names() - {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__getitem__", "__setitem__"}
     for name, function in {**_METHODS, **_operators()}.items():

@@ -415,14 +415,22 @@ class Packing(Vectors):
         out_m, out2 = c["out_m"], c["out2"]
         count = f.load(counts, j * 2 + 1)
         runs = f.at(outs, j * (panel * 3))
+        some = f.room(f"<{self.lanes} x {self.stored}>")
         with f.loop(0, rows) as m:
             with f.loop(0, count) as q:
                 one = f.at(runs, q * 3)
                 to = self._stored_at(f, "%base", m * out_m + f.load(one, 0))
                 of = self._at(f, "%of", m * pitch + f.load(one, 1))
-                with f.loop(0, f.load(one, 2), rolled=False) as i:
-                    value = f.op(f"load {self.real}, ptr {self._at(f, of, i)}")
-                    self._put(f, value, self._stored_at(f, to, i * out2))
+                long, beside = f.load(one, 2), out2.equals(1)
+                with f.when(beside), f.loop(0, long, self.lanes) as i:
+                    value = self._vload(f, self._at(f, of, i))
+                    self._put_several(f, value, self._stored_at(f, to, i), long - i)
+                with f.when(beside.denied()), f.loop(0, long, self.lanes) as i:
+                    count = (long - i).least(self.lanes)
+                    self._put_several(f, self._vload(f, self._at(f, of, i)), some, f.const(self.lanes))
+                    with f.loop(0, count, rolled=False) as k:
+                        value = f.op(f"load {self.stored}, ptr {self._stored_at(f, some, k)}")
+                        f.line(f"store {self.stored} {value}, ptr {self._stored_at(f, to, (i + k) * out2)}")
         return f.end()
 
     def _survey(self) -> str:
@@ -437,6 +445,9 @@ class Packing(Vectors):
         weight, packed = c.pointer("weight"), c.pointer("packed")
         taps, by = ([c[f"{name}{d}"] for d in range(3)] for name in ("taps", "w"))
         blocks = rows.up(self.high)
+        square = plain.denied().both(window.equals(1)).both(w_m.equals(1))
+        if self.lanes < self.high:
+            square = f.const(0).equals(1)  # filters of a program do not fit a register
 
         def move(of: str, offset: Int, to: str, place: Int) -> None:
             value = f.op(f"load {self.stored}, ptr {self._stored_at(f, of, offset)}")
@@ -456,8 +467,20 @@ class Packing(Vectors):
                 with f.loop(0, terms, self.lanes) as k:
                     value = f.op(f"call {self.vector} @first(ptr {self._stored_at(f, of, k)}, i64 {terms - k})")
                     self._is_odd(f, value, self.vector, several, bits)
+            # One tap, and the gradient by the input: filters lie side by side, channels are to.
+            with f.when(square), f.loop(0, channels, self.lanes) as channel:
+                found: list[str] = []
+                for j in range(self.lanes):
+                    of = self._stored_at(f, weight, g * w_g + m0 + (channel + j).least(channels - 1) * w_c)
+                    found.append(f.op(f"call {self.vector} @first(ptr {of}, i64 {m1 - m0})"))
+                    self._is_odd(f, found[-1], self.vector, several, bits)
+                for j, value in enumerate(self._transposed(f, found)[: self.high]):
+                    with f.when(m0 + j < m1):
+                        to = self._stored_at(f, packed, (g * rows + m0 + j) * (terms + self.lanes) + channel)
+                        self._put_several(f, value, to, channels - channel)
             # What a channel has for these filters lies together, if that is the gradient by the input.
-            with f.when(plain.denied()), f.loop(0, channels) as channel, f.loop(m0, m1) as m:
+            other = plain.either(square).denied()
+            with f.when(other), f.loop(0, channels) as channel, f.loop(m0, m1) as m:
                 channel = channels - 1 - channel
                 of = self._stored_at(f, weight, g * w_g + m * w_m + channel * w_c)
                 self._ahead(f, self._stored_at(f, of, w_c * -4))

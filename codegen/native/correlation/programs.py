@@ -5,7 +5,7 @@ from __future__ import annotations
 from opweave.codegen.native import amx
 from opweave.codegen.native.correlation.packing import Packing
 from opweave.codegen.native.correlation.words import DEPTH, PITCH
-from opweave.codegen.native.emitting import Int
+from opweave.codegen.native.emitting import Int, Number
 
 
 class Programs(Packing):
@@ -214,20 +214,33 @@ class Programs(Packing):
         t1, t2 = c["taps1"], c["taps2"]
         base = self._stored_at(f, c.pointer("weight"), g * c["w_g"] + m0 * c["w_m"])
         size, w_m = height * width, c["w_m"]
-        with f.loop(r0, r1) as r:
+        plain = c["plain"].equals(1)
+
+        def total(at: Int, vector: bool) -> str:
+            kind = self.vector if vector else self.real
+            found = f.room(kind)
+
+            def one(split: Number) -> str:
+                return f.op(f"load {kind}, ptr {self._at(f, '%of', size * split + at)}, align {self.item}")
+
+            f.line(f"store {kind} {one(0)}, ptr {found}")
+            with f.loop(1, splits) as split:
+                more = f.op(f"fadd {kind} {f.op(f'load {kind}, ptr {found}')}, {one(split)}")
+                f.line(f"store {kind} {more}, ptr {found}")
+            return f.op(f"load {kind}, ptr {found}")
+
+        # Terms of a filter lie side by side: squares are turned.
+        with f.when(plain), f.loop(r0, r1, self.lanes) as r, f.loop(0, m1 - m0, self.lanes) as m:
+            rows = [total(((r + j).least(r1 - 1) - r0) * width + m, True) for j in range(self.lanes)]
+            for j, value in enumerate(self._transposed(f, rows)):
+                with f.when(m + j < m1 - m0):
+                    self._put_several(f, value, self._stored_at(f, base, (m + j) * w_m + r), r1 - r)
+        with f.when(plain.denied()), f.loop(r0, r1) as r:
             tap = r % window
             steps = tap // t2 // t1 * c["w0"] + tap // t2 % t1 * c["w1"] + tap % t2 * c["w2"]
             row = self._stored_at(f, base, r // window * c["w_c"] + steps)
             with f.loop(0, m1 - m0) as m:
-                total = f.room(self.real)
-                at = (r - r0) * width + m
-                first = f.op(f"load {self.real}, ptr {self._at(f, '%of', at)}")
-                f.line(f"store {self.real} {first}, ptr {total}")
-                with f.loop(1, splits) as s:
-                    value = f.op(f"load {self.real}, ptr {self._at(f, '%of', s * size + at)}")
-                    old = f.op(f"load {self.real}, ptr {total}")
-                    f.line(f"store {self.real} {f.op(f'fadd {self.real} {old}, {value}')}, ptr {total}")
-                self._put(f, f.op(f"load {self.real}, ptr {total}"), self._stored_at(f, row, m * w_m))
+                self._put(f, total((r - r0) * width + m, False), self._stored_at(f, row, m * w_m))
         text = f.end()
         f, c = self._task("gathered")
         with f.loop(f.param("start"), f.param("end")) as i:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opweave.codegen.native import amx
+from opweave.codegen.native import amx, bfloat
 from opweave.codegen.native.correlation.words import BLOCK, PITCH, WORDS, Kind, Record
 from opweave.codegen.native.emitting import Function, Int, Number
 
@@ -78,6 +78,37 @@ class Vectors:
             value = f.op(f"call i16 @rounded(float {value})")
         f.line(f"store {self.stored} {value}, ptr {place}")
 
+    def _put_several(self, f: Function, value: str, place: str, count: Int) -> None:
+        """The first numbers of a register to memory, rounded once."""
+        n, kind = self.lanes, f"<{self.lanes} x {self.stored}>"
+        if self.kind.stored == "half":
+            value = f.op(f"fptrunc {self.vector} {value} to {kind}")
+        elif self.kind.stored == "bfloat":
+            value = f.op(f"call {kind} @rounded.several({self.vector} {value})")
+        align = self._item_stored()
+        with f.when(count >= n):
+            f.line(f"store {kind} {value}, ptr {place}, align {align}")
+        with f.when(count < n):
+            f.line(
+                f"call void @llvm.masked.store.v{n}{self._suffix()}.p0({kind} {value}, ptr align {align} {place},"
+                f" <{n} x i1> {self._below(f, count)})"
+            )
+
+    def _suffix(self) -> str:
+        """Of the stored type in LLVM's names of functions."""
+        return {"float": "f32", "double": "f64", "half": "f16", "i16": "i16"}[self.stored]
+
+    def _several(self) -> str:
+        """What `_put_several` calls."""
+        n = self.lanes
+        declared = ""
+        if self.stored != self.real:
+            kind = f"<{n} x {self.stored}>"
+            declared = f"declare void @llvm.masked.store.v{n}{self._suffix()}.p0({kind}, ptr, <{n} x i1>)"
+        if self.kind.stored == "bfloat":
+            declared = f"{declared}\n{bfloat.function('rounded.several', n, self.kind.paired)}"
+        return declared
+
     def _narrow(self) -> str:
         """float32 to bfloat16, to the nearest, ties to even."""
         f = Function("internal i16", "rounded", ["float x"], "alwaysinline")
@@ -111,7 +142,7 @@ class Vectors:
 
     def _masked_bits(self, place: str, mask: str) -> str:
         n, stored = self.lanes, self.stored
-        suffix = {"float": "f32", "double": "f64", "half": "f16", "i16": "i16"}[stored]
+        suffix = self._suffix()
         return (
             f"call <{n} x {stored}> @llvm.masked.load.v{n}{suffix}.p0(ptr align {self._item_stored()} {place},"
             f" <{n} x i1> {mask}, <{n} x {stored}> zeroinitializer)"
@@ -123,7 +154,7 @@ class Vectors:
     def _masked_load(self) -> str:
         """Functions: the first numbers of a row, or those between two places, zeros around them."""
         n, stored, vector = self.lanes, self.stored, self.vector
-        suffix = {"float": "f32", "double": "f64", "half": "f16", "i16": "i16"}[stored]
+        suffix = self._suffix()
         declared = f"declare <{n} x {stored}> @llvm.masked.load.v{n}{suffix}.p0(ptr, <{n} x i1>, <{n} x {stored}>)"
         f = Function(f"internal {vector}", "first", ["ptr p", "i64 count"], "alwaysinline")
         first = f.end(f"{vector} {self._loaded(f, '%p', self._below(f, f.param('count')))}")

@@ -5,7 +5,7 @@ multiplies and sums where the machine has one (AVX512-BF16, VNNI); elsewhere a g
 of the right operand is a few registers of columns, a row of groups after the other; it is packed once for all rows. The
 left operand is read where it is, if groups lie there in one piece, else packed likewise, in blocks of rows. For a row
 or two, nothing is packed if both operands lie in one piece along what is summed over. Where the machine has AMX, tiles
-of groups are multiplied (`tiles`).
+of groups are multiplied (`tiles`). Numbers of float32 are groups of one, too (`codegen/blas.py` says when).
 
 A program makes a block of rows of a panel in float32 or int32, in the order of what is summed over, and rounds once.
 What a program makes follows from the sizes alone, so results do not depend on the number of threads.
@@ -19,7 +19,6 @@ from opweave.codegen.native.correlation.words import Record
 from opweave.codegen.native.emitting import Function, Int
 from opweave.codegen.native.narrow_products.tiles import Tiles
 from opweave.codegen.native.narrow_products.vectors import (
-    DEPTH,
     ENOUGH,
     FEW,
     FIELDS,
@@ -99,7 +98,7 @@ class _Module(Tiles):
         m, k, n, groups, height = (c[name] for name in ("m", "k", "n", "groups", "height"))
         panels, row_blocks, direct, shared = (c[name] for name in ("panels", "row_blocks", "direct", "shared"))
         size = self.kind.size
-        sums, scratch = f.room(f"[{TALL * self.width} x i32]"), f.room(f"[{DEPTH * self.width} x i32]")
+        sums, scratch = f.room(f"[{TALL * self.width} x i32]"), f.room(f"[{self.depth * self.width} x i32]")
         panel, added = f.room("ptr"), f.room("ptr")
         is_direct, is_shared = direct.equals(1), shared.equals(1)
         a_row = is_direct.choose(c["a_row"] * self.item, 4)
@@ -126,15 +125,16 @@ class _Module(Tiles):
                     f"call void @dots(i64 {k}, ptr {plain}, i64 {c['a_row']}, ptr {b}, i64 {c['b_column']},"
                     f" i64 {rows}, i64 {columns}, ptr {sums})"
                 )
-            with f.loop(0, dotted.choose(0, groups), DEPTH) as g:
-                count = (groups - g).least(DEPTH)
+            with f.loop(0, dotted.choose(0, groups), self.depth) as g:
+                count = (groups - g).least(self.depth)
                 with f.when(is_shared):
                     f.line(f"store ptr {f.at(right, g * width, 'i32')}, ptr {panel}")
                 with f.when(is_shared.denied()):
                     of = f.at(b, g * size * c["b_row"], self.memory)
+                    numbers = (k - g * size).least(self.depth * size)
                     f.line(
                         f"call void @pack(ptr {scratch}, ptr {of}, i64 {c['b_column']}, i64 {c['b_row']},"
-                        f" i64 {columns}, i64 {width}, i64 {(k - g * size).least(DEPTH * size)}, i64 {self._flip()})"
+                        f" i64 {columns}, i64 {width}, i64 {numbers}, i64 {self._flip()})"
                     )
                     f.line(f"store ptr {scratch}, ptr {panel}")
                 here, along = f.op(f"load ptr, ptr {panel}"), f.at(a, g * a_step, "i8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from opweave.codegen.native import amx
+from opweave.codegen.native import amx, bfloat
 from opweave.codegen.native.emitting import Function, Int
 from opweave.codegen.native.llvm import Host
 from opweave.registry.dataclass import dataclass
@@ -22,6 +22,8 @@ _DERIVED = (
 WORDS = FIELDS + _DERIVED
 #: Rows of a program, and fewer of them where there would be too few programs; groups that are multiplied at a time.
 TALL, LOW, ENOUGH, DEPTH = 96, 24, 8, 256
+#: The same where a group is one number: the panel lies in the first cache.
+DEPTH_SINGLE = 128
 #: The same of tiles.
 TALL_TILES, LOW_TILES, DEPTH_TILES = 128, 32, 128
 #: Panels for which rows of tiles are read where they lie, even if they part lines of the cache.
@@ -36,9 +38,6 @@ HIGH = -0x7F7F7F80
 #: LLVM's names of what multiplies groups.
 _DOTS = {2: "llvm.x86.avx512bf16.dpbf16ps.512", 4: "llvm.x86.avx512.vpdpbusd.512"}
 
-#: The same of what rounds to bfloat16, and of what tells numbers below the smallest normal one (class 32).
-_ROUND, _CLASS = "llvm.x86.avx512bf16.cvtneps2bf16.512", "llvm.x86.avx512.fpclass.ps.512"
-
 #: Of types in LLVM's names of functions.
 _SUFFIX = {"half": "f16", "float": "f32"}
 
@@ -49,7 +48,7 @@ class Kind:
 
     Attributes
     ----------
-    stored : {"bfloat", "half", "i8"}
+    stored : {"bfloat", "half", "i8", "float"}
         Their type in memory.
     bits, registers : int
         Bits of a vector register, and how many there are.
@@ -98,6 +97,7 @@ class Vectors:
         self.most = 4 if kind.registers >= 32 and not kind.tiles else 2
         self.width = self.most * self.lanes
         self.tall, self.low = (TALL_TILES, LOW_TILES) if kind.tiles else (TALL, LOW)
+        self.depth = DEPTH if kind.size > 1 else DEPTH_SINGLE
         self.rate = (RATE_TILES if kind.tiles else RATE)[kind.size]
         self.shifted = kind.stored == "i8" and kind.size > 1 and not kind.tiles
         self.name = f"opweave_multiply_{kind.stored}"
@@ -197,37 +197,7 @@ class Vectors:
         return rows
 
     def _rounded(self) -> str:
-        """float32 to bfloat16, to the nearest, ties to even."""
-        if self.kind.stored != "bfloat":
-            return ""
-        n = self.lanes
-        f = Function(f"internal <{n} x i16>", "rounded", [f"<{n} x float> x"], "alwaysinline")
-        if self.kind.size == 1:
-            return f.end(f"<{n} x i16> {self._round(f, '%x')}")
-        # The instruction takes numbers below the smallest normal one as zero.
-        found = f.room(f"<{n} x i16>")
-        fast = f.op(f"call <{n} x bfloat> @{_ROUND}(<{n} x float> %x)")
-        f.line(f"store <{n} x bfloat> {fast}, ptr {found}")
-        small = f.op(f"call <{n} x i1> @{_CLASS}(<{n} x float> %x, i32 32)")
-        with f.when(Int(f, f.op(f"icmp ne i{n} {f.op(f'bitcast <{n} x i1> {small} to i{n}')}, 0"))):
-            f.line(f"store <{n} x i16> {self._round(f, '%x')}, ptr {found}")
-        head = f"declare <{n} x bfloat> @{_ROUND}(<{n} x float>)\ndeclare <{n} x i1> @{_CLASS}(<{n} x float>, i32)"
-        value = f.op(f"load <{n} x i16>, ptr {found}")
-        return f"{head}\n{f.end(f'<{n} x i16> {value}')}"
-
-    def _round(self, f: Function, value: str) -> str:
-        """The same by whole numbers."""
-        n = self.lanes
-        wide = f"<{n} x i32>"
-        bits = f.op(f"bitcast <{n} x float> {value} to {wide}")
-        low = f.op(f"lshr {wide} {bits}, splat (i32 16)")
-        odd = f.op(f"and {wide} {low}, splat (i32 1)")
-        total = f.op(f"add {wide} {bits}, {f.op(f'add {wide} {odd}, splat (i32 32767)')}")
-        high = f.op(f"lshr {wide} {total}, splat (i32 16)")
-        nan = f.op(f"fcmp uno <{n} x float> {value}, {value}")
-        quiet = f.op(f"or {wide} {low}, splat (i32 64)")
-        found = f.op(f"select <{n} x i1> {nan}, {wide} {quiet}, {wide} {high}")
-        return f.op(f"trunc {wide} {found} to <{n} x i16>")
+        return bfloat.function("rounded", self.lanes, self.kind.size > 1) if self.kind.stored == "bfloat" else ""
 
     def _instruction(self) -> str:
         kind = {2: f"<{2 * self.lanes} x bfloat>", 4: self.groups}.get(self.kind.size)

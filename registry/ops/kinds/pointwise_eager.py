@@ -416,7 +416,13 @@ class PointwiseEager(Decl):
         with np.errstate(all="ignore"):
             ufuncs = self._ufuncs_for(_NUMPY, values, attributes, compute, found)
         if ufuncs is None:
-            raise NotTaped(str(self.op))
+            with np.errstate(all="ignore"):
+                value = self.body(_NUMPY, *values, **attributes)
+                if np.ndim(value) or not result.numel():
+                    raise NotTaped(str(self.op))
+                constant = np.asarray(_NUMPY.cast(value, found))
+            tape.map("copied", [constant], tape.made(result))  # it depends on no element
+            return
         taken = [tape.converted(tape.value(t), compute.numpy) for t in tensors]
         ufuncs.write(tape, taken, tape.made(result))
 

@@ -68,9 +68,12 @@ def replay_numbers(
 
     defaults = [*(None for _ in operands), *map(decl.numbers.get, attributes)]
     described: list[Any] = [
-        dtype if isinstance(v, Tensor) or i in free
-        else float(v) if type(v) is int and is_number[i] and v is not defaults[i] and abs(v) <= MOST_NUMBER
-        else v for i, v in enumerate(values)
+        dtype
+        if isinstance(v, Tensor) or i in free
+        else float(v)
+        if type(v) is int and is_number[i] and v is not defaults[i] and abs(v) <= MOST_NUMBER
+        else v
+        for i, v in enumerate(values)
     ]
     others = [
         v for i, v in enumerate(described)
@@ -90,7 +93,7 @@ def replay_numbers(
     ):  # fmt: skip
         tape.number_types.clear()
         return False
-    taken = [tape.converted(tape.value(v), dtype) if isinstance(v, Tensor) else v for v in inputs]
+    taken = [tape.converted(tape.value(v), dtype) if isinstance(v, Tensor) else v for v in inputs if v is not None]
     plan.write(tape, taken, tape.made(into))
     return True
 
@@ -102,9 +105,7 @@ def _takes_any(
     for value in (-MOST_NUMBER, -0.3, 0.3, MOST_NUMBER):
         others = [value if i in free else v for i, v in enumerate([*operands, *attributes.values()])]
         try:
-            found = decl.types(
-                *others[: len(operands)], **dict(zip(attributes, others[len(operands) :], strict=True))
-            )
+            found = decl.types(*others[: len(operands)], **dict(zip(attributes, others[len(operands) :], strict=True)))
         except OpweaveError:
             return False
         if found != wanted:
