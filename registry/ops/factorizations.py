@@ -23,6 +23,7 @@ from opweave.registry.ops.matrices import (
     check_matrix,
     check_square,
     columns,
+    columns_of,
     diag_embed,
     diagonal,
     each,
@@ -51,7 +52,7 @@ _NOT_POSITIVE = (
 
 def _cholesky_specs(self: Tensor, upper: bool = False, check_errors: bool = False) -> tuple[TensorSpec, TensorSpec]:
     check_square("linalg.cholesky", self)
-    return spec_of(self._sizes, self._dtype, self), spec_of(self._sizes[:-2], dtypes.int32, self)
+    return columns_of(self._sizes, self._dtype, self), spec_of(self._sizes[:-2], dtypes.int32, self)
 
 
 @extern(
@@ -120,7 +121,7 @@ def _qr_specs(A: Tensor, mode: str = "reduced") -> tuple[TensorSpec, TensorSpec]
     *batch, m, n = A._sizes
     inner = m if mode == "complete" else min(m, n)
     q = (0,) if mode == "r" else (*batch, m, inner)
-    return spec_of(q, A._dtype, A), spec_of((*batch, inner, n), A._dtype, A)
+    return columns_of(q, A._dtype, A), columns_of((*batch, inner, n), A._dtype, A)
 
 
 @extern('aten::linalg_qr(Tensor A, str mode="reduced") -> (Tensor Q, Tensor R)', spec=_qr_specs, outs=("out", "Q", "R"))
@@ -172,7 +173,7 @@ def qr(self: Tensor, some: bool = True) -> tuple[Tensor, Tensor]:
 def _geqrf_specs(self: Tensor) -> tuple[TensorSpec, TensorSpec]:
     check_matrix("geqrf", self)
     *batch, m, n = self._sizes
-    return spec_of(self._sizes, self._dtype, self), spec_of((*batch, min(m, n)), self._dtype, self)
+    return columns_of(self._sizes, self._dtype, self), spec_of((*batch, min(m, n)), self._dtype, self)
 
 
 @extern("aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)", spec=_geqrf_specs, outs=("a", "a", "tau"))
@@ -246,7 +247,8 @@ def _lu_specs(A: Tensor, pivot: bool = True, check_errors: bool = False) -> tupl
     check_matrix("linalg.lu_factor", A)
     *batch, m, n = A._sizes
     return (
-        spec_of(A._sizes, A._dtype, A), spec_of((*batch, min(m, n)), dtypes.int32, A), spec_of(batch, dtypes.int32, A),
+        columns_of(A._sizes, A._dtype, A), spec_of((*batch, min(m, n)), dtypes.int32, A),
+        spec_of(batch, dtypes.int32, A),
     )  # fmt: skip
 
 

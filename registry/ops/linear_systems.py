@@ -19,6 +19,7 @@ from opweave.registry.ops.matrices import (
     batch_of,
     check_matrix,
     check_square,
+    columns_of,
     diag_embed,
     each,
     identity_like,
@@ -76,7 +77,8 @@ def _solve_specs(A: Tensor, B: Tensor, left: bool = True, check_errors: bool = F
         )
     batch = batch_of("linalg.solve", A, B) if not vector else _vector_batch(A, B)
     sizes = (*batch, n) if vector else (*batch, *right[-2:])
-    return spec_of(sizes, A._dtype, A), spec_of(A._sizes[:-2], dtypes.int32, A)
+    spec = (columns_of if left else spec_of)(sizes, A._dtype, A)
+    return spec, spec_of(A._sizes[:-2], dtypes.int32, A)
 
 
 def _vector_batch(A: Tensor, B: Tensor) -> tuple[int, ...]:
@@ -296,7 +298,7 @@ def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 
 def _inv_specs(A: Tensor, check_errors: bool = False) -> tuple[TensorSpec, TensorSpec]:
     check_square("linalg.inv", A)
-    return spec_of(A._sizes, A._dtype, A), spec_of(A._sizes[:-2], dtypes.int32, A)
+    return columns_of(A._sizes, A._dtype, A), spec_of(A._sizes[:-2], dtypes.int32, A)
 
 
 @extern(
@@ -443,7 +445,7 @@ def _lstsq_specs(self: Tensor, b: Tensor, rcond: float | None = None, driver: st
     solution = (*batch, n) if vector else (*batch, n, count)
     real = real_type(self)
     return (
-        spec_of(solution, self._dtype, self), spec_of((*batch, count) if has_residuals else (0,), real, self),
+        columns_of(solution, self._dtype, self), spec_of((*batch, count) if has_residuals else (0,), real, self),
         spec_of(self._sizes[:-2] if named != "gels" else (0,), dtypes.int64, self),
         spec_of((*self._sizes[:-2], min(m, n)) if named in ("gelsd", "gelss") else (0,), real, self),
     )  # fmt: skip

@@ -78,6 +78,16 @@ def spec_of(sizes: Sequence[int], dtype: DType, like: Tensor) -> TensorSpec:
     return contiguous(tuple(sizes), dtype, like._device)
 
 
+def columns_of(sizes: Sequence[int], dtype: DType, like: Tensor) -> TensorSpec:
+    """Of matrices that lie by columns, as LAPACK writes them; in PyTorch too."""
+    if len(sizes) < 2:
+        return spec_of(sizes, dtype, like)
+    *batch, m, n = sizes
+    rows = contiguous((*batch, n, m), dtype, like._device)
+    *strides, column, row = rows.strides
+    return TensorSpec(tuple(sizes), (*strides, row, column), dtype, like._device)
+
+
 def made(spec: TensorSpec, array: Any) -> Tensor:
     """A result with these elements."""
     out = allocate_like(spec)

@@ -20,6 +20,7 @@ from opweave.registry.ops.matrices import (
     check_matrix,
     check_square,
     columns,
+    columns_of,
     diag_embed,
     diagonal,
     mH,
@@ -63,7 +64,7 @@ def _eigh_specs(A: Tensor, UPLO: str = "L", compute_v: bool = True) -> tuple[Ten
     check_square("linalg.eigh", A)
     if UPLO.upper() not in ("L", "U"):
         raise ArgumentError("linalg.eigh: Expected UPLO argument to be 'L' or 'U'", got=f"UPLO={UPLO!r}")
-    return spec_of(A._sizes[:-1], real_type(A), A), spec_of(A._sizes if compute_v else (0,), A._dtype, A)
+    return spec_of(A._sizes[:-1], real_type(A), A), columns_of(A._sizes if compute_v else (0,), A._dtype, A)
 
 
 @extern(
@@ -128,7 +129,7 @@ def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
 def _eig_specs(self: Tensor) -> tuple[TensorSpec, TensorSpec]:
     check_square("linalg.eig", self)
     wide = self._dtype.to_complex()
-    return spec_of(self._sizes[:-1], wide, self), spec_of(self._sizes, wide, self)
+    return spec_of(self._sizes[:-1], wide, self), columns_of(self._sizes, wide, self)
 
 
 @extern(
@@ -205,7 +206,7 @@ def _svd_specs(
     k = min(m, n)
     left = (*batch, m, m if full_matrices else k) if compute_uv else (0,)
     right = (*batch, n if full_matrices else k, n) if compute_uv else (0,)
-    return spec_of(left, A._dtype, A), spec_of((*batch, k), real_type(A), A), spec_of(right, A._dtype, A)
+    return columns_of(left, A._dtype, A), spec_of((*batch, k), real_type(A), A), columns_of(right, A._dtype, A)
 
 
 @extern(

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import missing_names
+
 _WHOLE = ("bool", "uint8", "int8", "int16", "int32", "int64")
 _COMPLEX = ("complex64", "complex128")
 _HALF = ("float16", "bfloat16")
@@ -906,6 +908,23 @@ It does not try:
 |---|---|
 {opinfo}
 
+## Names
+
+Of the modules that users import most, `tests/parity/missing_names.py` lists what is missing; a test compares it with
+PyTorch's.
+
+{names}
+
+## Layouts
+
+Beside those of the tables above, these results lie otherwise than PyTorch's on OpInfo's samples, plain, transposed, in
+channels-last and with gaps: `argwhere` and `nonzero` (rows here), `addbmm`, `put`, `ldexp`, `mvlgamma`, `masked_fill`,
+`renorm`, `logcumsumexp`, `bernoulli`, `max_pool1d`, `conv1d`, `conv_transpose1d` and `interpolate` of transposed
+tensors, `interpolate`, `conv_transpose3d` and `max_unpool2d` in channels-last, `slice_scatter`, `select_scatter`,
+`diagonal_scatter` and `as_strided_scatter` (no gaps here), `unsafe_split` and `unsafe_chunk` (copies here), and of
+linear algebra `cholesky_inverse`, `cholesky_solve`, `householder_product`, `ldl_factor`, `ldl_solve`, `lu_solve`,
+`ormqr`, `solve_triangular`, `tensorinv`, the deprecated `triangular_solve`, and some shapes of `lstsq`.
+
 ## Random programs
 
 `tests/parity/torch_programs.py` makes programs of views, in-place ops, dtypes and special values, and runs them in
@@ -941,6 +960,7 @@ def page() -> str:
         kernels=_rows(KERNELS, "`"),
         everywhere=_rows(EVERYWHERE), tests=_rows(TESTS),
         derivatives=_rows(NOT_DIFFERENTIATED, "`"), written=_rows(WRITTEN, "`"), registration=_rows(REGISTRATION, "`"),
+        names=missing_names.table(),
         opinfo="\n".join(f"| {_code(name, '')} | {reason} |" for name, reason in sorted(OPINFO.items())),
         inputs="\n".join(f"| {_code(name, '')} | {d.reason} |" for name, d in sorted(INPUTS.items())),
         programs="\n".join(f"| {meant.what} | {meant.reason} |" for meant in PROGRAMS),

@@ -6,6 +6,7 @@ import itertools
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="the oracle of parity tests is PyTorch, which is not installed")
@@ -13,6 +14,7 @@ torch = pytest.importorskip("torch", reason="the oracle of parity tests is PyTor
 from op_samples import maker
 from oracle import agree
 
+import opweave
 from opweave.registry import dtypes
 
 FLOATING = ["float32", "float64", "complex64", "complex128"]
@@ -116,3 +118,31 @@ WRONG: list[tuple[Any, tuple[tuple[int, ...], ...]]] = [
 def test_refused_products(number: int) -> None:
     call, sizes = WRONG[number]
     assert not agree(call, *[maker(dtypes.float64)(*s) for s in sizes])
+
+
+@pytest.mark.parametrize("name", ["cholesky_ex", "eig", "eigh", "inv_ex", "lu_factor_ex", "qr", "svd"])
+@pytest.mark.parametrize("size", [(3, 3), (2, 1, 4, 4), (0, 2, 2)], ids=str)
+def test_matrices_lie_by_columns(name: str, size: tuple[int, ...]) -> None:
+    array = np.random.default_rng(0).standard_normal(size)
+    array = array @ array.swapaxes(-1, -2) + np.eye(size[-1])
+    ours = getattr(opweave.linalg, name)(opweave.from_numpy(array))
+    theirs = getattr(torch.linalg, name)(torch.from_numpy(array))
+    for one, other in zip(ours, theirs, strict=True):
+        assert one.stride() == other.stride()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "left"),
+    [
+        (((3, 3), (3, 3)), True), (((3, 3), (3, 3)), False), (((2, 3, 3), (2, 3, 3)), True),
+        (((2, 3, 3), (2, 3, 3)), False), (((2, 3, 3), (2, 3)), True), (((3, 3), (3,)), True),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_solutions_lie_as_what_they_solve(sizes: tuple[tuple[int, ...], tuple[int, ...]], left: bool) -> None:
+    draw = np.random.default_rng(0)
+    a, b = (draw.standard_normal(size) for size in sizes)
+    a = a + 3 * np.eye(3)
+    found = opweave.linalg.solve(opweave.from_numpy(a), opweave.from_numpy(b), left=left)
+    wanted = torch.linalg.solve(torch.from_numpy(a), torch.from_numpy(b), left=left)
+    assert found.stride() == wanted.stride()

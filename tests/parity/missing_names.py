@@ -1,0 +1,89 @@
+"""Names of PyTorch's modules that opweave does not have, and why; `docs/parity.md` shows them."""
+
+from __future__ import annotations
+
+_PASSING = "for PyTorch's own use, or of its documentation"
+_OLD = "deprecated in PyTorch"
+_LAZY = "there are no lazy modules"
+_MANY = "for several processes or devices"
+_PIPES = "data pipes, which PyTorch develops no more"
+_UNSTABLE = "new in PyTorch, where it may change"
+_NOT_YET = "not written yet"
+
+#: For each module, the names that are missing, by the reason.
+MISSING: dict[str, dict[str, str]] = {
+    "optim": {_PASSING: "swap_in_optimizer_params_and_state"},
+    "optim.lr_scheduler": {},
+    "optim.swa_utils": {},
+    "nn": {
+        _LAZY: (
+            "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d "
+            "LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d "
+            "LazyLinear UninitializedBuffer UninitializedParameter"
+        ),
+        _MANY: "DataParallel SyncBatchNorm",
+        _NOT_YET: "AdaptiveLogSoftmaxWithLoss CrossMapLRN2d FractionalMaxPool2d FractionalMaxPool3d",
+        _OLD: "Container NLLLoss2d",
+        _PASSING: "factory_kwargs",
+        _UNSTABLE: "LinearCrossEntropyLoss LinearCrossEntropyOptions",
+    },
+    "nn.utils": {
+        _NOT_YET: (
+            "clip_grads_with_norm_ convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format "
+            "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights skip_init"
+        ),
+        _OLD: "remove_spectral_norm remove_weight_norm spectral_norm weight_norm",
+    },
+    "nn.utils.rnn": {_NOT_YET: "invert_permutation unpack_sequence"},
+    "nn.utils.parametrize": {_NOT_YET: "transfer_parametrizations_and_params type_before_parametrizations"},
+    "nn.utils.parametrizations": {_NOT_YET: "orthogonal"},
+    "nn.init": {
+        _NOT_YET: "sparse",
+        _OLD: (
+            "constant dirac eye kaiming_normal kaiming_uniform normal orthogonal uniform xavier_normal xavier_uniform"
+        ),
+    },
+    "utils.data": {
+        _MANY: "DistributedSampler",
+        _PIPES: (
+            "DFIterDataPipe DataChunk IterDataPipe MapDataPipe argument_validation functional_datapipe "
+            "guaranteed_datapipes_determinism non_deterministic runtime_validation runtime_validation_disabled"
+        ),
+    },
+    "func": {_NOT_YET: "rearrange replace_all_batch_norm_modules_", _PASSING: "debug_unwrap"},
+    "autograd.graph": {
+        _NOT_YET: (
+            "GradientEdge allow_mutation_on_saved_tensors get_gradient_edge increment_version "
+            "register_multi_grad_hook"
+        ),
+        _UNSTABLE: (
+            "region_activation_memory_budget set_override_stale_capture_stream "
+            "set_warn_on_accumulate_grad_stream_mismatch"
+        ),
+    },
+    "distributions": {
+        _NOT_YET: (
+            "AbsTransform AffineTransform CatTransform Cauchy Chi2 ComposeTransform ContinuousBernoulli "
+            "CorrCholeskyTransform CumulativeDistributionTransform ExpTransform ExponentialFamily FisherSnedecor "
+            "GeneralizedPareto Geometric Gumbel HalfCauchy HalfNormal IndependentTransform InverseGamma Kumaraswamy "
+            "LKJCholesky LogisticNormal LowRankMultivariateNormal LowerCholeskyTransform MixtureSameFamily Multinomial "
+            "NegativeBinomial OneHotCategoricalStraightThrough Pareto PositiveDefiniteTransform PowerTransform "
+            "RelaxedBernoulli RelaxedOneHotCategorical ReshapeTransform SigmoidTransform SoftmaxTransform "
+            "SoftplusTransform StackTransform StickBreakingTransform StudentT TanhTransform Transform "
+            "TransformedDistribution VonMises Weibull Wishart biject_to identity_transform transform_to"
+        ),
+    },
+    "linalg": {_PASSING: "common_notes"},
+    "fft": {},
+    "special": {},
+}  # fmt: skip
+
+
+def table() -> str:
+    """The rows for the page."""
+    rows = [
+        f"| `{module}` | {', '.join(f'`{name}`' for name in names.split())} | {reason} |"
+        for module, reasons in MISSING.items()
+        for reason, names in reasons.items()
+    ]
+    return "\n".join(["| module | names that are missing | why |", "|---|---|---|", *rows])
