@@ -1,17 +1,22 @@
 """Time of eager ops on a million float32, beside NumPy doing the same and PyTorch, one thread; prints JSON (seconds).
 
 Each of the three takes turns. NumPy's column is its own way to the same result, as a person would write it.
+
+`--table ops` and `--table steps` print instead what `eager_ops.py` lists, small and large, in several types, plain and
+with gradients: the processor time of a call in opweave and in PyTorch by turns, and its quotient, worst first.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import statistics
 import time
 from collections.abc import Callable
 from typing import Any
 
+import eager_ops
 import numpy as np
 import torch
 
@@ -75,11 +80,81 @@ def _sort(x: Any) -> Any:
     return np.take_along_axis(x, places, 1), places
 
 
+# ---- the table -------------------------------------------------------------------------------------------------------
+
+#: Seconds of calls between two looks at the clock, and calls before the first.
+SPAN, WARM_CALLS = 0.003, {"small": 20, "large": 2}
+
+
+def least(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
+    """The least processor seconds of a call of each, by turns."""
+    found, counts = dict.fromkeys(calls, math.inf), {}
+    for name, call in calls.items():
+        start = time.process_time()
+        for _ in range(2):
+            call()
+        counts[name] = max(1, min(300, int(SPAN * 2 / max(time.process_time() - start, 1e-6))))
+    for _ in range(rounds):
+        for name, call in calls.items():
+            start = time.process_time()
+            for _ in range(counts[name]):
+                call()
+            found[name] = min(found[name], (time.process_time() - start) / counts[name])
+    return found
+
+
+def table_of_ops(rounds: int) -> list[tuple[str, float, float]]:
+    """(what, seconds of opweave, of PyTorch) of each op that both have."""
+    rows = []
+    for size, warm_calls in WARM_CALLS.items():
+        for dtype in eager_ops.DTYPES:
+            for requires_grad in (False, True) if dtype in ("float32", "bfloat16") else (False,):
+                given = [eager_ops.tensors(lib, size, dtype, requires_grad) for lib in (opweave, torch)]
+                for name, op in eager_ops.ops_of(dtype, requires_grad).items():
+                    calls = {
+                        "opweave": lambda op=op, given=given: op(opweave, given[0]),
+                        "torch": lambda op=op, given=given: op(torch, given[1]),
+                    }
+                    try:
+                        for _ in range(warm_calls):
+                            calls["opweave"]()
+                        calls["torch"]()
+                    except (TypeError, RuntimeError):  # not for this type
+                        continue
+                    times = least(calls, rounds)
+                    about = f"{name}, {size} {dtype}{' with gradient' if requires_grad else ''}"
+                    rows.append((about, times["opweave"], times["torch"]))
+    return rows
+
+
+def table_of_steps(rounds: int) -> list[tuple[str, float, float]]:
+    """The same of whole steps."""
+    ours, theirs = eager_ops.steps(opweave), eager_ops.steps(torch)
+    rows = []
+    for name, step in ours.items():
+        for _ in range(60):
+            step()
+        times = least({"opweave": step, "torch": theirs[name]}, rounds)
+        rows.append((name, times["opweave"], times["torch"]))
+    return rows
+
+
+def print_table(rows: list[tuple[str, float, float]]) -> None:
+    print(f"{'':44} {'opweave us':>11} {'torch us':>11} {'quotient':>9}")
+    for name, ours, theirs in sorted(rows, key=lambda row: row[2] / row[1]):
+        print(f"{name:44} {ours * 1e6:11.1f} {theirs * 1e6:11.1f} {ours / theirs:9.2f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--table", choices=("ops", "steps"))
     options = parser.parse_args()
     torch.set_num_threads(1)
+    if options.table:
+        opweave.set_num_threads(1)
+        print_table((table_of_ops if options.table == "ops" else table_of_steps)(options.rounds))
+        return
     draw = np.random.default_rng(0)
     x = draw.standard_normal((ROWS, COLUMNS)).astype(np.float32)
     y = draw.random((ROWS, COLUMNS)).astype(np.float32) + 0.5

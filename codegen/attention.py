@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from opweave.codegen.kernel import KernelSource
+from opweave.codegen.native import llvm
 from opweave.fake.symbolic import statically_known_true
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
@@ -197,8 +198,14 @@ class _Printer:
         self.ragged_m, self.ragged_n = (
             type(size) is not int or size % block != 0 for size, block in ((self.m, self.bm), (self.n, self.bn))
         )
+        #: The type that products take, and what scores are multiplied by once they are summed, where not before.
+        self.narrow = query._dtype.name if self.takes_narrow() else self.type
         self.lines: list[str] = []
         self.depth_of_text = 1
+
+    def takes_narrow(self) -> bool:
+        """Whether products are of numbers as they are stored, summed in `type`."""
+        return False
 
     def pointers(self) -> tuple[tuple[str, DType], ...]:
         """Parameters that are tensors."""
@@ -270,7 +277,8 @@ class _Printer:
         """The elements at broadcast indices, in the type they are computed in."""
         masked = f", mask={' & '.join(masks)}, other={other}" if masks else ""
         text = f"tl.load({self.at(operand, row, column)}{masked})"
-        if wide and self.values[operand]._dtype.name != self.type:
+        multiplied = self.narrow if operand in ("query", "key", "value") else self.type
+        if wide and self.values[operand]._dtype.name != multiplied:
             text += f".to(tl.{self.type})"
         return text
 
@@ -325,6 +333,11 @@ class _Printer:
 
 
 class _Forward(_Printer):
+    def takes_narrow(self) -> bool:
+        """PyTorch's kernel rounds the weights as well."""
+        names = {self.values[name]._dtype.name for name in ("query", "key", "value")}
+        return names == {"bfloat16"} and llvm.host().has_tiles("bfloat")
+
     def body(self) -> list[str]:
         """All lines of the function."""
         bm, bn, a = self.bm, self.bn, self.a
@@ -341,7 +354,8 @@ class _Forward(_Printer):
         ragged = [f"(i[:, None] < {self.rows})"] if self.ragged_m else []
         for k, part in enumerate(self.qk):
             masks = [*ragged, *self.inside(part, f"d{k}[None, :]", self.width)]
-            self.line(f"q{k} = {self.load('query', 'i[:, None]', f'd{k}[None, :]', masks)} * {self.factor!r}")
+            scaled = "" if self.narrow != self.type else f" * {self.factor!r}"
+            self.line(f"q{k} = {self.load('query', 'i[:, None]', f'd{k}[None, :]', masks)}{scaled}")
         self.line(f'most = tl.full(({bm},), float("-inf"), tl.{self.type})')
         self.line(f"total = tl.zeros(({bm},), tl.{self.type})")
         for k, part in enumerate(self.ov):
@@ -388,6 +402,8 @@ class _Forward(_Printer):
             masks = [*bound, *self.inside(part, f"d{k}[:, None]", self.width)]
             self.line(f"k{k} = {self.load('key', 'j[None, :]', f'd{k}[:, None]', masks)}")
             self.line(f"s = {self.dot(f'q{k}', f'k{k}', 's' if k else '')}")
+        if self.narrow != self.type:
+            self.line(f"s *= {self.factor!r}")
         limits = [*bound, *(["(j[None, :] <= i[:, None])"] if edge and self.a.is_causal else [])]
         self.scored("i[:, None]", "j[None, :]", [*ragged, *bound], limits)
         self.line("high = tl.maximum(most, tl.max(s, 1))")
@@ -400,7 +416,8 @@ class _Forward(_Printer):
             bound = [f"(j[:, None] < {self.columns})"] if edge and self.ragged_n else []
             masks = [*bound, *self.inside(part, f"{e}{k}[None, :]", self.depth)]
             self.line(f"v{k} = {self.load('value', 'j[:, None]', f'{e}{k}[None, :]', masks)}")
-            self.line(f"result{k} = {self.dot('p', f'v{k}', f'result{k} * less[:, None]')}")
+            weights = "p" if self.narrow == self.type else f"p.to(tl.{self.narrow})"
+            self.line(f"result{k} = {self.dot(weights, f'v{k}', f'result{k} * less[:, None]')}")
         self.line("most = high")
 
     def finish(self, e: str, ragged: Sequence[str]) -> None:

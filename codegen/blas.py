@@ -8,6 +8,9 @@ not depend on the number of threads.
 A kernel that reads the product can follow slab by slab (`multiply_then`), on the thread and from the cache that have
 the slab.
 
+A product of float32 of few rows, or with a small result, is made by `narrow_products` where the machine has registers
+of 512 bits and no kernel can follow slabs: BLAS would pack an operand again for each of them.
+
 Where NumPy's BLAS is not OpenBLAS, NumPy multiplies.
 """
 
@@ -23,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from opweave.codegen import native
+from opweave.codegen import narrow_products, native
 from opweave.registry import dtypes, forking
 from opweave.registry.dataclass import dataclass
 from opweave.registry.dtypes import DType
@@ -43,6 +46,9 @@ LONG, SHORT = 256, 128
 MATRICES = 8
 #: Multiplications up to which BLAS takes longer to prepare a product than to make it.
 SMALL = 1 << 15
+#: Elements of a result up to which a product of float32 is made by native code of one's own, which packs an operand
+#: once for all slabs; for larger ones BLAS takes no longer.
+OWN = 1 << 19
 #: Columns of a block of a small product, in registers together; a narrower one where there are fewer.
 _WIDTHS = {"float": (8, 1), "double": (4, 1)}
 #: Multiplications a nanosecond of one core, about: tells the pool that helpers are worth waking.
@@ -185,8 +191,12 @@ def code() -> Any:
     found = _found()
     assert found is not None
     return load_heavy("opweave.codegen.native.objects").Code(
-        functools.partial(source, found.word), "matrix products", 1
+        functools.partial(_source_for_host, found.word), "matrix products", 1
     )
+
+
+def _source_for_host(word: str) -> str:
+    return source(word, load_heavy("opweave.codegen.native.llvm").host().vector_bits == 512)
 
 
 # ---- the library ---------------------------------------------------------------------------------------------------
@@ -287,6 +297,7 @@ def _native(found: _Found) -> _Blas:
         *(f"opweave_blas_{name}" for name in _CONTROLS),
     )
     own = {"opweave_run": pool.run_address(), "opweave_profiling": ctypes.addressof(launch.profiling)}
+    own["opweave_multiply_float"] = narrow_products.float_address()
     loaded = code().load(exports, {**found.symbols, **own})
     enter, leave, renew = (ctypes.PYFUNCTYPE(None)(loaded.address(f"opweave_blas_{name}")) for name in _CONTROLS)
     forking.after_fork_in_child(renew)
@@ -301,8 +312,8 @@ _CONTROLS = ("enter", "leave", "renew")
 _WORDS = 27
 
 
-def source(word: str = "i64") -> str:
-    """The LLVM IR of products; `word` is the type of BLAS's integers."""
+def source(word: str = "i64", wide: bool = False) -> str:
+    """The LLVM IR of products; `word` is the type of BLAS's integers, `wide` whether registers have 512 bits."""
     stores: list[str] = []
     for i, (field, value) in enumerate(_FIELDS.items()):
         name, _, part = value.partition(".")
@@ -315,7 +326,7 @@ def source(word: str = "i64") -> str:
     numbers: dict[str, object] = {
         "CLOCK": time.CLOCK_MONOTONIC, "FOUR_LONG": 4 * LONG, "TWO_SHORT": 2 * SHORT, "SHORT": SHORT, "LONG": LONG,
         "MATRICES": MATRICES, "MANY": MOST_PRODUCTS, "SMALL": SMALL, "RATE": f"{_RATE:e}", "PLAIN": _PLAIN,
-        "TRANSPOSED": _TRANSPOSED, "STORES": "\n".join(stores),
+        "TRANSPOSED": _TRANSPOSED, "OWN": OWN, "WIDE": str(wide).lower(), "STORES": "\n".join(stores),
     }  # fmt: skip
     slabs = [_source(f"opweave_gemm_{t.name}", real, word) for t, (_, real) in _GEMM.items()]
     small = [_small(real) for _, real in _GEMM.values()]

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from opweave.codegen import store
+from opweave.codegen.native import amx
 from opweave.codegen.native.sealed import opened
 from opweave.registry.dataclass import dataclass
 from opweave.registry.folders import absolute
@@ -77,7 +78,8 @@ def key_of(*parts: str) -> str:
 def environment() -> str:
     """Everything outside the graph that a generated artifact depends on."""
     versions = [f"{name} {_version(name)}" for name in ("numpy", "triton", "llvmlite")]
-    return "\n".join([f"format {_FORMAT}", sys.version, platform.machine(), cpu_features(), source_hash(), *versions])
+    machine = (platform.machine(), cpu_features(), f"amx {amx.granted()}")
+    return "\n".join([f"format {_FORMAT}", sys.version, *machine, source_hash(), *versions])
 
 
 def _version(package: str) -> str:

@@ -64,6 +64,41 @@ out.of:
 }}
 """
 
+#: The same as NumPy calls its loops: places, how many elements, bytes from one to the next.
+_STRIDED = """
+define void @opweave.{name}.{type}.loop(ptr %places, ptr %count, ptr %steps, ptr %data) {{
+entry:
+  %n = load i64, ptr %count
+  %in = load ptr, ptr %places
+  %out.p = getelementptr ptr, ptr %places, i64 1
+  %out = load ptr, ptr %out.p
+  %in.step = load i64, ptr %steps
+  %out.step.p = getelementptr i64, ptr %steps, i64 1
+  %out.step = load i64, ptr %out.step.p
+  %in.dense = icmp eq i64 %in.step, {bytes}
+  %out.dense = icmp eq i64 %out.step, {bytes}
+  %dense = and i1 %in.dense, %out.dense
+  br i1 %dense, label %whole, label %next
+whole:
+  call void @opweave.{name}.{type}(ptr %in, ptr %out, i64 %n)
+  ret void
+next:
+  %i = phi i64 [ 0, %entry ], [ %i1, %one ]
+  %left = icmp slt i64 %i, %n
+  br i1 %left, label %one, label %done
+one:
+  %in.far = mul i64 %i, %in.step
+  %in.at = getelementptr i8, ptr %in, i64 %in.far
+  %out.far = mul i64 %i, %out.step
+  %out.at = getelementptr i8, ptr %out, i64 %out.far
+  call void @opweave.{name}.{type}(ptr %in.at, ptr %out.at, i64 1)
+  %i1 = add i64 %i, 1
+  br label %next
+done:
+  ret void
+}}
+"""
+
 
 def source() -> str:
     """The LLVM IR of all loops."""
@@ -85,7 +120,8 @@ def source() -> str:
 
 def _loop(name: str, kind: str, width: int, size: int, em: Emitter, result: Any) -> str:
     lines = ["  %bytes.left = mul i64 %left.count, " + str(size), *em.lines]
-    return _LOOP.format(
+    strided = _STRIDED.format(name=name, type=kind, bytes=size)
+    return strided + _LOOP.format(
         name=name, type=kind, vector=kind if width == 1 else f"<{width} x {kind}>", width=width, bytes=size,
         entry="".join(line + "\n" for line in em.entry), lines="\n".join(lines), result=result,
     )  # fmt: skip
@@ -96,9 +132,40 @@ CODE = objects.Code(source, "functions of arrays", 2)
 
 
 @functools.cache
+def _code() -> objects.LoadedCode:
+    names = [f"opweave.{name}.{kind}" for name in _FUNCTIONS for kind in _TYPES.values()]
+    return CODE.load([*names, *(f"{name}.loop" for name in names)])
+
+
+def loop(name: str, dtype: np.dtype[Any]) -> int | None:
+    """The address of a function's loop, as NumPy calls its own.
+
+    Parameters
+    ----------
+    name : str
+        As for `apply`.
+    dtype : numpy.dtype
+        Of the elements.
+
+    Returns
+    -------
+    int or None
+        None where there is none.
+
+    Examples
+    --------
+    >>> loop("sin", np.dtype("f4")) is None
+    True
+    """
+    if name not in _FUNCTIONS or dtype not in _TYPES:
+        return None
+    return _code().address(f"opweave.{name}.{_TYPES[dtype]}.loop")
+
+
+@functools.cache
 def _loops() -> dict[tuple[str, np.dtype[Any]], Callable[[int, int, int], None]]:
     names = {(name, dtype): f"opweave.{name}.{kind}" for name in _FUNCTIONS for dtype, kind in _TYPES.items()}
-    loaded = CODE.load(names.values())
+    loaded = _code()
     make = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
     return {key: make(loaded.address(name)) for key, name in names.items()}
 

@@ -1,8 +1,8 @@
 """Products of bfloat16, float16 and 8-bit whole numbers on the CPU, by native code (`codegen/native/narrow_products/`).
 
 Half types are summed in float32 and rounded once, after what is added to them; 8-bit numbers are summed in int32.
-Operands may lie anywhere: they are packed where they are read. AVX512-BF16 takes numbers below the smallest normal one,
-2^-126, as zero, and rounds sums to such numbers likewise. Results do not depend on the number of threads.
+Operands may lie anywhere: they are packed where they are read. AMX and AVX512-BF16 take numbers below the smallest
+normal one, 2^-126, as zero, and round sums to such numbers likewise. Results do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -149,6 +149,16 @@ def symbol(dtype: DType) -> str:
 def address(dtype: DType) -> int:
     """Of `i32 multiply(ptr words)` for operands of a type."""
     return _native(STORED[dtype][0]).address
+
+
+def float_address() -> int:
+    """Of the same for float32, which `blas` has some products made by."""
+    return _native("float").address
+
+
+def float_code() -> Any:
+    """The native code of that."""
+    return _code("float")
 
 
 class _Native(NamedTuple):

@@ -107,6 +107,7 @@ with _deferred(patient=False), _uncollected():
     _tracebacks.install()
     _exchange.make_table.supply(lambda: _load_heavy("opweave.codegen.native.exchange").table())
     _scalar.native.supply(lambda name, x: _load_heavy("opweave.codegen.eager_math").apply(name, x))
+    _scalar.convert.supply(lambda x, out: _load_heavy("opweave.codegen.half_casts").convert(x, out))
     _matmul.large.supply(lambda *args: _load_heavy("opweave.codegen.blas").multiply(*args))
     _convolution.native.supply(lambda *args: _load_heavy("opweave.codegen.convolution").convolve(*args))
     _matmul.narrow.supply(lambda *args: _load_heavy("opweave.codegen.narrow_products").multiply(*args))
@@ -275,6 +276,14 @@ __all__ = [
 ]  # fmt: skip
 
 
+#: Names of PyTorch's that are there only where opweave stands for it: for scripts, not for use here.
+_BY_COMPAT = frozenset(
+    "accelerator are_deterministic_algorithms_enabled backends compiler cpu cuda distributed get_default_device "
+    "get_float32_matmul_precision hub jit mps onnx profiler random serialization set_float32_matmul_precision typename "
+    "types use_deterministic_algorithms version xpu".split()
+)
+
+
 def cuda_is_available() -> bool:
     """Whether `cuda` tensors can be made here (CuPy and a GPU are there)."""
     return _is_cuda_available()
@@ -317,7 +326,10 @@ def __getattr__(name: str) -> _typing.Any:
         packet = _registry.packets.get(f"aten::{name}") if name.startswith("_") else None
         if packet is not None:
             return packet  # `torch._softmax` and the like
-        raise AttributeError(f"module 'opweave' has no attribute {name!r}")
+        hint = f"; `import torch` has it after opweave.compat.install(): torch.{name}" if name in _BY_COMPAT else ""
+        if name == "cuda":
+            hint += ". Whether there is a GPU: opweave.cuda_is_available()"
+        raise AttributeError(f"module 'opweave' has no attribute {name!r}{hint}")
     module = _load_heavy(found[0])
     value = module if found[1] is None else getattr(module, found[1] or name)
     globals()[name] = value

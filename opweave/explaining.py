@@ -179,7 +179,7 @@ def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:
             code = entry.program.stages(entry.compiled_graph).get("code", "")
             about = None if partition is None else str(partition)
             versions.append(Version(entry.graph, guards, fusion_report(lowered), code, misfits.get(id(entry)), about))
-        name, parts = getattr(compiled, "__name__", "function"), compiled.parts
+        name, parts = compiled._name, compiled.parts
         if parts is None:
             return Explanation(name, tuple(versions), not fitted)
         breaks = tuple(replace(each) for each in parts.breaks.values())

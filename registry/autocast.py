@@ -34,6 +34,7 @@ from opweave.registry.keys import (
 )
 from opweave.registry.op import OpOverload, ops, registry
 from opweave.registry.python_dispatch import tensors_in
+from opweave.registry.tape import refuse_cast
 from opweave.registry.tensor import Tensor, describe
 
 #: The dtype of the lower-precision ops where a block names none.
@@ -205,6 +206,8 @@ def _below(op: OpOverload, bit: int, prepare: Callable[[tuple[Any, ...], dict[st
     """A kernel that calls the op on what `prepare` makes of its arguments, with autocast of the device off."""
 
     def casting(*args: Any, **kwargs: Any) -> Any:
+        if prepare is not _keeping:
+            refuse_cast()
         before = state.exclude
         state.exclude = before | bit
         try:

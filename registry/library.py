@@ -152,7 +152,9 @@ class Library:
         """
         return self._define(schema, alias_analysis, tags).opname
 
-    def _define(self, schema: str, alias_analysis: str, tags: TagLike) -> OpOverload:
+    def _define(
+        self, schema: str, alias_analysis: str, tags: TagLike, *, allow_typevars: bool = False
+    ) -> OpOverload:
         site = self._site or user_frame(1)
         if self.kind == "IMPL":
             raise RegistrationError(
@@ -169,7 +171,7 @@ class Library:
             raise RegistrationError(
                 f"Library.define: {name!r} belongs to another namespace than {self.ns!r}", at=site, hint=f"{rest}(...)"
             )
-        parsed = parse_schema(schema if space else f"{self.ns}::{schema}", allow_typevars=False)
+        parsed = parse_schema(schema if space else f"{self.ns}::{schema}", allow_typevars)
         op = registry.define(parsed, tags=parse_tags(parsed.full_name, tags), site=site)
         self._undo.append(lambda: registry.remove(op))
         self._defined.add(op.name)

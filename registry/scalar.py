@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from opweave.registry import dtypes
+from opweave.registry import dtypes, memory
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DivisionByZeroError
 from opweave.registry.hooks import Hook
@@ -155,6 +155,48 @@ def erf(xp: Any, x: Any) -> Any:
 native: Hook[[str, np.ndarray[Any, Any]], np.ndarray[Any, Any] | None] = Hook()
 
 
+def erf_of_array(x: np.ndarray[Any, Any], out: np.ndarray[Any, Any] | None = None) -> np.ndarray[Any, Any]:
+    """`erf` as NumPy's functions are called."""
+    found = None if native.call is None else native.call("erf", x)
+    found = erf(np, x) if found is None else found
+    if out is None:
+        return found
+    np.copyto(out, found)
+    return out
+
+
+#: Writes the elements of the first array into the second, one of them of a half type; False where it cannot.
+convert: Hook[[np.ndarray[Any, Any], np.ndarray[Any, Any]], bool] = Hook()
+#: Elements from which on `convert` is worth being called.
+_FEW = 256
+
+
+def converted(x: Any, dtype: np.dtype[Any]) -> Any:
+    """`x.astype(dtype)`: NumPy takes half types bit by bit, so those of many elements are left to native code."""
+    if type(x) is np.ndarray and x.size >= _FEW and _is_half(x.dtype, dtype) and convert.call is not None:
+        # Rows, or what is rows when it is turned: the result lies as the source does.
+        rows = x if x.flags.c_contiguous else x.T
+        if rows.flags.c_contiguous:
+            out = memory.empty(rows.shape, dtype)
+            if convert.call(rows, out):
+                return out if rows is x else out.T
+    return x.astype(dtype)
+
+
+def convert_into(out: np.ndarray[Any, Any], x: Any) -> None:
+    """`np.copyto(out, x)`, converted as casts are; half types as `converted` has them."""
+    if type(x) is np.ndarray and out.size >= _FEW and _is_half(x.dtype, out.dtype) and convert.call is not None:
+        if convert.call(x, out):
+            return
+    np.copyto(out, x, casting="unsafe")
+
+
+def _is_half(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
+    return source != target and (
+        source.itemsize == 2 and source.kind not in "iu" or target.itemsize == 2 and target.kind not in "iu"
+    )
+
+
 class ArrayScalars(Scalars):
     """Evaluates a body on whole arrays of one array module (NumPy or CuPy)."""
 
@@ -176,15 +218,16 @@ class ArrayScalars(Scalars):
     def cast(self, x: Value, dtype: DType) -> Value:
         x = x if hasattr(x, "dtype") else self.xp.asarray(x)
         if dtype is dtypes.bool_:
-            return x != 0
+            return x != 0 if x.dtype.kind != "V" else converted(x, np.dtype(np.bool_))
         if x.dtype.kind not in "biufc" and (x.dtype.itemsize == 1 or dtype.kind in "iu"):
-            x = x.astype(np.float32)  # NumPy knows of no rules for float8 types, and of none for large bfloat16 numbers
+            # NumPy knows of no rules for float8 types, and of none for large bfloat16 numbers.
+            x = converted(x, np.dtype(np.float32))
         if x.dtype.kind == "f" and dtype.kind in "iu":
             return _float_to_int(self.xp, x, dtype.numpy)
         if x.dtype.kind == "c" and dtype.kind != "c":
             x = x.real
             return self.cast(x, dtype)
-        return narrowed(self.xp, x, dtype) if dtype.is_stored else x.astype(dtype.numpy)
+        return narrowed(self.xp, x, dtype) if dtype.is_stored else converted(x, dtype.numpy)
 
     def const(self, value: complex, dtype: DType) -> Value:
         return (
@@ -213,6 +256,8 @@ class ArrayScalars(Scalars):
         return 1 / self.xp.sqrt(x)
 
     def erf(self, x: Value) -> Value:
+        if hasattr(type(x), "computed_by"):  # what stands for an array
+            return x.computed_by(erf_of_array)
         if native.call is not None and isinstance(x, (np.ndarray, np.generic)):
             found = native.call("erf", np.asarray(x))
             if found is not None:
@@ -229,7 +274,8 @@ class ArrayScalars(Scalars):
         return x.copy() if x.dtype == np.bool_ else self.xp.sign(x)
 
     def _integral(self, name: str, x: Value) -> Value:
-        return x if self.xp.asarray(x).dtype.kind in "biu" else getattr(self.xp, name)(x)
+        dtype = x.dtype if hasattr(x, "dtype") else self.xp.asarray(x).dtype
+        return x if dtype.kind in "biu" else getattr(self.xp, name)(x)
 
     def floor(self, x: Value) -> Value:
         return self._integral("floor", x)
@@ -308,7 +354,7 @@ def _check_divisor(xp: Any, a: Any, b: Any) -> None:
 def _float_to_int(xp: Any, x: Any, target: np.dtype[Any]) -> Any:
     """Truncate as x86 and PyTorch do: NaN and what is out of range become the least int32 (int64); then wrap."""
     kind, bound = (np.int64, 2.0**63) if target.itemsize == 8 else (np.int32, 2.0**31)
-    wide = xp.trunc(x.astype(np.float32) if x.dtype.itemsize < 4 else x)
+    wide = xp.trunc(converted(x, np.dtype(np.float32)) if x.dtype.itemsize < 4 else x)
     if target.kind == "u" and target.itemsize >= 4:  # the type itself holds more
         large = (wide >= bound) & (wide < 2 * bound)
         if large.any():

@@ -12,12 +12,14 @@ only other places. What has no tape raises `NotTaped`: there is a way that takes
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from opweave.registry import dtypes, forking
 from opweave.registry.dataclass import dataclass
 from opweave.registry.device import cpu
 from opweave.registry.interrupts import let_through
@@ -34,9 +36,13 @@ MOST_PRODUCTS = 1 << 18
 #: The same of a product on the pool of the kernels: no other thread runs Python meanwhile.
 _MOST_ON_POOL = 1 << 21
 #: Loops that stand for the dimensions beyond two, ops that one call may lead to, and bytes of what lies between them.
-_MOST_CALLS = 16
+_MOST_CALLS = 48
 MOST_SCRATCH = 1 << 20
-_MOST_LOOPS = 16
+_MOST_LOOPS = 32
+
+
+#: Up to which numbers may be others in the next call: no type of `number` refuses them, or takes them for infinite.
+MOST_NUMBER = 60000.0
 
 
 class NotTaped(Exception):
@@ -82,7 +88,7 @@ class Loop(NamedTuple):
     Attributes
     ----------
     function : numpy.ufunc or str
-        Whose loop it is; of what is no ufunc its name, `copied`, `cast`, `chosen` or `product`.
+        Whose loop it is; of what is no ufunc its name, `copied`, `cast`, `chosen`, `erf` or `product`.
     types : tuple of numpy.dtype
         Of the operands.
     outer : int
@@ -101,6 +107,27 @@ class Loop(NamedTuple):
     counts: tuple[int, ...]
     steps: tuple[int, ...]
     operands: tuple[Operand, ...]
+
+
+class Casts(NotTaped):
+    """A call that autocast makes another one: what it does depends on more than its arguments."""
+
+
+#: Threads that write a call down.
+_recording: set[int] = set()
+forking.after_fork_in_child(_recording.clear)
+
+
+def refuse_cast() -> None:
+    """Say that autocast casts what is called.
+
+    Raises
+    ------
+    Casts
+        Where this thread writes a call down.
+    """
+    if _recording and threading.get_ident() in _recording:
+        raise Casts("a cast")
 
 
 @dataclass
@@ -126,9 +153,15 @@ class Tape:
     steps: list[tuple[OpOverload, tuple[Any, ...], dict[str, Any], Tensor]] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
     fresh: dict[int, int] = field(default_factory=dict)
+    #: Arguments that are floats, whose places are buffers behind those of the tensors.
+    numbers: list[float] = field(default_factory=list)
+    #: Of those that loops read from there, the type that they have as elements, by place among the numbers.
+    number_types: dict[int, np.dtype[Any]] = field(default_factory=dict)
     #: The argument that the call writes to, if it does, and what is written there.
     target: Tensor | None = None
     written: Tensor | None = None
+    #: Elements that are the same in each call, by the number of their buffer, which is negative.
+    constants: dict[int, np.ndarray[Any, Any]] = field(default_factory=dict)
     #: Values that are converted booleans, and these.
     _truths: dict[Value, Value] = field(default_factory=dict)
     _values: dict[int, Value] = field(default_factory=dict)
@@ -146,9 +179,29 @@ class Tape:
             raise NotTaped("a tensor from elsewhere")
         return found
 
+    def number(self, value: Any, dtype: np.dtype[Any]) -> Value | None:
+        """Where a number that was passed lies as an element, which may be another one in the next call.
+
+        None where it is none of the arguments themselves, or more than one op looks at it.
+        """
+        if len(self.calls) != 1 or len(self.steps) != 1:
+            return None
+        place = next((i for i, number in enumerate(self.numbers) if number is value), None)
+        if place is None or not abs(value) <= MOST_NUMBER or value in (0, 1):
+            return None
+        if self.number_types.setdefault(place, dtype) != dtype:
+            return None
+        return Value(len(self.inputs) + place, 0, (), (), dtype)
+
     def scratch(self, sizes: Sequence[int], dtype: np.dtype[Any]) -> Value:
         """Row-major memory for what comes between."""
         return self._new(tuple(sizes), contiguous_strides(tuple(sizes)), dtype)
+
+    def constant(self, array: np.ndarray[Any, Any]) -> Value:
+        """Where elements lie that are the same in each call; nobody writes there."""
+        number = -2 - len(self.constants)
+        array = self.constants[number] = np.ascontiguousarray(array)
+        return Value(number, 0, array.shape, contiguous_strides(array.shape), array.dtype)
 
     def made(self, result: Tensor) -> Value:
         """Memory of its own for the result of an op."""
@@ -189,6 +242,12 @@ class Tape:
         out : Value
             What is written: of the type that the function gives, unless NumPy would convert.
         """
+        if function == "cast" and _takes_two_steps(inputs[0], out):
+            (source,) = inputs
+            assert isinstance(source, Value)
+            wide = self.converted(source, np.dtype(np.float32))
+            self.map("cast", [wide], out)
+            return
         types, taken = self._typed(function, inputs, out)
         if not out.sizes and any(dtype.kind == "c" for dtype in types):
             raise NotTaped("a complex number, with which NumPy computes in another way")
@@ -199,7 +258,9 @@ class Tape:
                 dims.append((out.sizes[d], [row[d] for row in rows]))
         if math.prod(out.sizes) > MOST_ELEMENTS:
             raise NotTaped("large")
-        *rest, outer, inner = [_nothing(len(rows))] * 2 + _merged(dims)
+        *rest, inner = [_nothing(len(rows))] * 2 + _merged(dims)
+        # The order of loops is free; the longest is one call.
+        outer = rest.pop(max(range(len(rest)), key=lambda n: rest[n][0]))
         if math.prod(size for size, _ in rest) > _MOST_LOOPS:
             raise NotTaped("many dimensions")
         for place in np.ndindex(*[size for size, _ in rest]):
@@ -238,15 +299,28 @@ class Tape:
         if order != sorted(order, key=lambda d: -source.strides[d]):
             raise NotTaped("another order")
         kept, along = _merged(kept), _merged(along)
-        if len(kept) > 1 or len(along) > 1:
+        if len(along) > 1 or math.prod(size for size, _ in kept[:-1]) > _MOST_LOOPS:
             raise NotTaped("many dimensions")
-        (rows, (row,)), (count, (step,)) = (*kept, (1, [0]))[0], (*along, (1, [0]))[0]
+        *outer, (rows, (row,)) = kept or [(1, [0])]
+        (count, (step,)) = (*along, (1, [0]))[0]
+        for number, place in enumerate(np.ndindex(*[size for size, _ in outer])):
+            far = sum(i * stride for i, (_, (stride,)) in zip(place, outer, strict=True))
+            part = source._replace(offset=source.offset + far)
+            to = out._replace(offset=out.offset + number * rows * item)
+            self._fold_rows(function, types, part, (rows, row), (count, step), to, start)
+
+    def _fold_rows(
+        self, function: np.ufunc, types: tuple[np.dtype[Any], ...], source: Value, kept: tuple[int, int],
+        along: tuple[int, int], out: Value, start: Any,
+    ) -> None:  # fmt: skip
+        """`fold` of the elements `along` of each row that is `kept`: how many there are, and bytes between them."""
+        (rows, row), (count, step), item = kept, along, source.dtype.itemsize
         first = 0
         if start is None:
             self._fill_rows(source, rows, row, out)
             first, count = step, count - 1
         else:
-            self.map("copied", [np.asarray(start, out.dtype)], out)
+            self.map("copied", [np.asarray(start, out.dtype)], out._replace(sizes=(rows,), strides=(1,)))
         rest = source._replace(offset=source.offset + first)
         if not count:
             return
@@ -286,7 +360,7 @@ class Tape:
     # ---- a whole call ------------------------------------------------------------------------------------------------
 
     def _new(self, sizes: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]) -> Value:
-        number = len(self.inputs) + len(self.fresh)
+        number = len(self.inputs) + len(self.numbers) + len(self.fresh)
         self.fresh[number] = span(sizes, strides) * dtype.itemsize
         if sum(self.fresh.values()) > MOST_SCRATCH and len(self.fresh) > 1:
             raise NotTaped("large")
@@ -312,7 +386,8 @@ class Tape:
         taken: list[Value | Constant] = []
         for v, dtype in zip((*inputs, out), types, strict=True):
             if not isinstance(v, (Value, np.ndarray)):
-                v = np.asarray(v).astype(dtype)
+                with np.errstate(all="ignore"):
+                    v = np.asarray(v).astype(dtype)
             elif v.dtype != dtype:
                 raise NotTaped("a conversion")
             taken.append(v)
@@ -321,9 +396,15 @@ class Tape:
 
 def _element(t: Tensor) -> np.dtype[Any]:
     dtype = t._dtype.numpy
-    if dtype is None or dtype.kind not in "biufc":
+    if dtype is None or dtype.kind not in "biufc" and t._dtype is not dtypes.bfloat16:
         raise NotTaped("elements that NumPy has no loops for")
     return dtype
+
+
+def _takes_two_steps(source: Any, out: Value) -> bool:
+    """Whether a half type becomes integers, which it does by way of float32."""
+    dtype = source.dtype
+    return dtype.itemsize == 2 and dtype.kind not in "iu" and out.dtype.kind in "iu"
 
 
 def _bytes(v: Value, d: int) -> int:
@@ -379,7 +460,8 @@ class _Recorder(DispatchMode):
             raise NotTaped(str(func))
         if not by_parts:
             tape.steps.append((func, args, kwargs, result))
-        if not self.depth:
+        # What autograd knows nothing of is its parts to it, which came by.
+        if not self.depth and not (by_parts and func.derivative_source()[1] is None):
             tape.calls.append((func, args, kwargs, result))
         return result
 
@@ -387,12 +469,13 @@ class _Recorder(DispatchMode):
         """The ops that a composite is written with, where that is what its kernel is."""
         if decl.body not in func.kernels.values():
             raise NotTaped(str(func))
-        self.depth += 1
+        hidden = int(self.depth > 0 or func.derivative_source()[1] is not None)
+        self.depth += hidden
         try:
             with self:
                 return decl.body(*args, **kwargs)
         finally:
-            self.depth -= 1
+            self.depth -= hidden
 
     def _writing(self, func: OpOverload, decl: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
         """What an op in place computes, which is not written."""
@@ -444,9 +527,11 @@ def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
         raise NotTaped("ops that were changed")
     if _changes_tensors(function, args, kwargs):
         raise NotTaped("a change that is no write")
-    tape = Tape([t for t in (*args, *kwargs.values()) if type(t) is Tensor])
+    given = (*args, *kwargs.values())
+    tape = Tape([t for t in given if type(t) is Tensor], numbers=[v for v in given if type(v) is float])
     before = state.exclude
     state.exclude = before | ABOVE_VIEWS
+    _recording.add(threading.get_ident())
     try:
         with _Recorder(tape):
             result = function(*args, **kwargs)
@@ -456,6 +541,7 @@ def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
         let_through(error)
         raise NotTaped("what raises") from None
     finally:
+        _recording.discard(threading.get_ident())
         state.exclude = before
     if type(result) is not Tensor:
         raise NotTaped("no tensor")

@@ -33,6 +33,7 @@ from opweave.runtime.context import compilable
 from opweave.runtime.dynamic import Openness
 from opweave.runtime.entry import DefaultsChangedError, Entry, Parameters, build
 from opweave.runtime.logging import channel
+from opweave.runtime.modules import is_module
 from opweave.runtime.records import Wanted
 from opweave.runtime.request import Program, Request
 from opweave.runtime.sources import brief
@@ -117,6 +118,8 @@ class CompiledFunction(Generic[P, R]):
         self._lock = forking.lock()
         self._parameters = Parameters.of(function)
         name = getattr(function, "__name__", type(function).__name__)
+        if name == "__call__":  # of a module, say
+            name = type(getattr(function, "__self__", function)).__name__
         self._name = name if name.isidentifier() else "compiled"
         self._count = 0
         self._reasons: collections.Counter[str] = collections.Counter()
@@ -226,11 +229,13 @@ class CompiledFunction(Generic[P, R]):
             return function(*args, **kwargs)
         if self.parts is not None and not self._again:
             return self.parts.call(function, args, kwargs)
+        if self._also.ran is not None and not self._again and len(self.entries) < self._limit:
+            return self._shown(args, kwargs)
         with self._lock, deferred():
             found, made = self._found(args, kwargs)
             call = found.alone(self._name, self._parameters) if isinstance(found, Entry) else function
         if isinstance(found, Exception):
-            return self._in_parts(found, args, kwargs)
+            return self._shown(args, kwargs) if self._fullgraph else self._in_parts(found, args, kwargs)
         if made and isinstance(found, Entry) and self._told is not None:
             return self._told(self, found, args, kwargs)
         return call(*args, **kwargs)
@@ -241,6 +246,8 @@ class CompiledFunction(Generic[P, R]):
         with self._lock, deferred():
             in_parts = self.parts is not None and not self._again
             found, made = (None, False) if in_parts else self._found(args, kwargs)
+            if self._fullgraph and isinstance(found, Exception):
+                raise found
             if isinstance(found, _BREAKS):
                 self.parts = self._parts_of(found)
         return (found, made) if isinstance(found, Entry) else (None, False)
@@ -254,7 +261,7 @@ class CompiledFunction(Generic[P, R]):
         found = self._version(reasons, args, kwargs)
         if isinstance(found, Entry):
             self.parts = None
-        self._again = self.parts is None and isinstance(found, UnsupportedError)
+        self._again = self.parts is None and isinstance(found, UnsupportedError) and not self._fullgraph
         return found, True
 
     def _in_parts(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -271,6 +278,42 @@ class CompiledFunction(Generic[P, R]):
         self.parts = parts
         return result
 
+    def _shown(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Make a call in Python, which shows what it runs, and a version that follows that alone.
+
+        What else a trace would run, nobody knows before, so what it would leave changed could not be put back.
+        """
+        also = self._also
+        with self._lock:
+            fitting = next((entry for entry, reason in self.mismatches(args, kwargs) if reason is None), None)
+        if fitting is not None:
+            return fitting.alone(self._name, self._parameters)(*args, **kwargs)
+        with watched(True) as watch:
+            result = self.__wrapped__(*args, **kwargs)
+        with self._lock, deferred():
+            before, also.ran = also.ran, {*(also.ran or ()), *watch.entered}
+            try:
+                found, _ = self._found(args, kwargs)
+            except BaseException:
+                also.ran = before
+                raise
+            if isinstance(found, Exception):
+                self.parts = self._parts_of(found)
+        return result
+
+    def _runs_surely(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether what cannot be guarded stands in code that calls run, as far as that is known before one."""
+        if self._also.ran is not None:
+            return True
+        self._also.ran = _certain_code(self.__wrapped__)
+        try:
+            Wanted(self._request(args, kwargs), keeps=False)
+        except UnsupportedError:
+            return True
+        finally:
+            self._also.ran = None
+        return False
+
     def _parts_of(self, error: Exception) -> Any:
         reason = f"{getattr(error, 'what', error)} ({getattr(error, 'at', 'not known where')})"
         return load_heavy("opweave.runtime.parts").Parts(self._name, self.__wrapped__, self._compile_graph, reason)
@@ -285,7 +328,14 @@ class CompiledFunction(Generic[P, R]):
             self._give_up()
             return None
         try:
-            entry = self._compile(args, kwargs)
+            request = self._request(args, kwargs)
+            try:
+                wanted = Wanted(request)
+            except UnsupportedError as error:
+                if self._fullgraph and self._runs_surely(args, kwargs):
+                    raise
+                return error.with_traceback(None)
+            entry = self._compile(request, wanted)
         except _BREAKS as error:
             if self._fullgraph:
                 raise
@@ -324,11 +374,20 @@ class CompiledFunction(Generic[P, R]):
         _recompiles_log.warning(text)
         warn_user(text, RecompileLimitWarning)
 
-    def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry:
-        request = Request(
+    def _compile(self, request: Request, wanted: Wanted) -> Entry:
+        found = wanted.found(request)
+        if found is not None:
+            return found
+        with progress.shown(self._name):
+            load_heavy("opweave.codegen.native.preparing").begin()
+            return load_heavy("opweave.runtime.versions").make(request, wanted)
+
+    def _request(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Request:
+        self._count += 1
+        return Request(
             self.__wrapped__,
             self._name,
-            self._count,
+            self._count - 1,
             self._parameters,
             args,
             kwargs,
@@ -339,11 +398,13 @@ class CompiledFunction(Generic[P, R]):
             self._settings if self._also.ran is None else None,
             self._also,
         )
-        self._count += 1
-        wanted = Wanted(request)
-        found = wanted.found(request)
-        if found is not None:
-            return found
-        with progress.shown(self._name):
-            load_heavy("opweave.codegen.native.preparing").begin()
-            return load_heavy("opweave.runtime.versions").make(request, wanted)
+
+
+def _certain_code(function: Any) -> set[types.CodeType]:
+    """The code that every call of a function runs."""
+    while isinstance(function, types.MethodType):
+        function = function.__func__
+    if not isinstance(function, types.FunctionType):
+        kind: Any = type(function)
+        function = getattr(kind, "forward" if is_module(kind) else "__call__", None)
+    return {function.__code__} if isinstance(function, types.FunctionType) else set()

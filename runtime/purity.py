@@ -26,6 +26,8 @@ THIRD_PARTY = _LIBRARIES - {"opweave", "numpy", "pytest", "_pytest", "pluggy", "
 
 def is_library(module: str | None) -> bool:
     """Whether a module's functions are guarded by identity alone, without looking at what their code reads."""
+    if module is not None and not isinstance(module, str):  # of a metaclass written in C, as `ctypes` has
+        return True
     top = (module or "").partition(".")[0]
     return top in _LIBRARIES or (top in _STDLIB and top != "__main__")
 

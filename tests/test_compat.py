@@ -5,6 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+import opweave
+from opweave.compat.names import PRESENT
+
 PROGRAM = """
 import sys
 import opweave, opweave.compat
@@ -98,3 +103,15 @@ print("done")
 def test_code_written_for_pytorch_runs_without_it():
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
     assert done.stdout == "done\n", done.stderr
+
+
+def test_names_that_only_compat_has_say_so() -> None:
+    kept = vars(opweave)["_BY_COMPAT"]
+    known = {*PRESENT["torch"], *(module.split(".")[1] for module in PRESENT if "." in module)}
+    assert kept <= known
+    for name in kept:
+        with pytest.raises(AttributeError, match=rf"after opweave\.compat\.install\(\): torch\.{name}"):
+            getattr(opweave, name)
+    with pytest.raises(AttributeError, match=r"opweave\.cuda_is_available\(\)"):
+        _ = opweave.cuda  # pyright: ignore[reportAttributeAccessIssue]
+    assert not hasattr(opweave, "backends")

@@ -30,8 +30,8 @@ from opweave.registry.ops.help.summaries import SUMMARIES
 #: Modules that users import.
 MODULES = (
     "amp", "autograd", "export", "fft", "func", "fx", "library", "linalg", "masked", "nn", "nn.functional", "nn.init",
-    "nn.utils", "nn.utils.rnn", "optim", "optim.lr_scheduler", "safetensors", "signal", "signal.windows", "special",
-    "testing", "utils", "utils.checkpoint", "utils.data",
+    "nn.utils", "nn.utils.rnn", "optim", "optim.lr_scheduler", "optim.swa_utils", "safetensors", "signal",
+    "signal.windows", "special", "testing", "utils", "utils.checkpoint", "utils.data",
 )  # fmt: skip
 #: Functions and methods without an example: what they do cannot be shown in a line, or is refused.
 WITHOUT = 24

@@ -295,6 +295,15 @@ def test_a_folder_gets_a_page_for_each_function(tmp_path: Path, monkeypatch: pyt
         assert compiled(opweave.ones(3, dtype=opweave.float64)).tolist() == [2, 2, 2]
 
 
+def test_a_bare_sequential_is_told_by_the_line_that_calls_it():
+    net = opweave.nn.Sequential(opweave.nn.Linear(4, 8), opweave.nn.ReLU(), opweave.nn.Linear(8, 2))
+    facts = opweave.report(net, measure=False)(opweave.rand(3, 4)).facts
+    assert facts.name == "Sequential" and [row.path for row in facts.files] == [__file__]
+    lines = facts.versions[0].programs[0].lines
+    assert {facts.sites[row.site][:2] for row in lines} == {(__file__, _line("opweave.report(net, measure=False)"))}
+    assert str(opweave.explain(net)(opweave.rand(3, 4))).startswith("Sequential: ")
+
+
 def test_nothing_of_it_loads_with_opweave():
     code = "import opweave, sys; print([m for m in sys.modules if 'report' in m or 'drawing' in m or 'layout' in m])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

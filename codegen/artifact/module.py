@@ -14,7 +14,7 @@ from opweave.codegen import blas, convolution, narrow_products, native
 from opweave.codegen.artifact.entries import FIRST_MESSAGE, Entry
 from opweave.codegen.artifact.kernels import Compiled
 from opweave.codegen.artifact.tensors import Described
-from opweave.codegen.native import llvm, pool, segments
+from opweave.codegen.native import amx, llvm, pool, segments
 from opweave.codegen.native.llvm import Host
 from opweave.codegen.native.segments import Symbol
 from opweave.registry.dataclass import dataclass
@@ -59,6 +59,7 @@ _BITS = {
         ("avx512vbmi", 1), ("avx512vbmi2", 6), ("gfni", 8), ("vaes", 9), ("vpclmulqdq", 10), ("avx512vnni", 11),
         ("avx512bitalg", 12), ("avx512vpopcntdq", 14),
     )},
+    **{name: ("LEAF7_D", bit) for name, bit in ((amx.BF16, 22), (amx.TILES, 24), (amx.INT8, 25))},
     "avx512bf16": ("LEAF7_1_A", 5),
     **{name: ("EXTENDED_C", bit) for name, bit in (("sahf", 0), ("lzcnt", 5), ("sse4a", 6), ("fma4", 16))},
 }  # fmt: skip
@@ -154,7 +155,10 @@ def _provided(artifact: Artifact) -> list[tuple[str, Any, DType]]:
 def _products(by_blas: bool) -> str:
     if not by_blas:
         return "define i32 @opweave_product(ptr %words) {\n  ret i32 2\n}"
-    source = blas.source("i32")
+    source = blas.source("i32").replace(
+        "declare i32 @opweave_multiply_float(ptr)",
+        "define internal i32 @opweave_multiply_float(ptr %words) {\n  ret i32 3\n}",
+    )
     for letter in "sd":
         source = source.replace(f"@blas_{letter}gemm = external global i8", f"declare void @cblas_{letter}gemm()")
         source = source.replace(f"@blas_{letter}gemm", f"@cblas_{letter}gemm")
@@ -256,7 +260,7 @@ _BASELINE = {"x86_64": "x86-64"}
 def _wanted_bits(machine: Host) -> dict[str, object]:
     """What `cpuid` must say for a machine's code to run."""
     found: dict[str, int] = dict.fromkeys(
-        ("LEAF1_C", "LEAF1_D", "LEAF7_B", "LEAF7_C", "LEAF7_1_A", "EXTENDED_C", "XCR"), 0
+        ("LEAF1_C", "LEAF1_D", "LEAF7_B", "LEAF7_C", "LEAF7_D", "LEAF7_1_A", "EXTENDED_C", "XCR", "TILES"), 0
     )
     for feature in machine.features:
         if feature in _BITS:
@@ -265,6 +269,9 @@ def _wanted_bits(machine: Host) -> dict[str, object]:
     if "avx" in machine.features:
         found["LEAF1_C"] |= 1 << _OSXSAVE
         found["XCR"] = 0xE6 if "avx512f" in machine.features else 0x6
+    if amx.TILES in machine.features:
+        found["XCR"] |= 0x60000
+        found["TILES"] = 1
     return {name: struct.unpack("i", struct.pack("I", value))[0] for name, value in found.items()}
 
 

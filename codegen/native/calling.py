@@ -11,8 +11,9 @@ import numpy as np
 from opweave.codegen import native
 from opweave.codegen.native import allocation, functions, layout, objects
 from opweave.registry import dtypes, replay
-from opweave.registry.keys import state
+from opweave.registry.keys import AUTOCAST_KEYS, state
 from opweave.registry.storage import Storage
+from opweave.registry.tape import MOST_NUMBER
 from opweave.registry.tensor import Tensor
 
 _C_API = (
@@ -23,10 +24,13 @@ _C_API = (
 )  # fmt: skip
 #: Arguments that a call may have, and operands that a loop may have.
 MOST_ARGUMENTS, MOST_OPERANDS = 8, 5
+#: Tensors that are made besides the result, for those who save them.
+MOST_KEPT = 12
+_MOST_PLACES = MOST_ARGUMENTS + 1 + MOST_KEPT
 #: Bytes of elements that the loops of `elements.ll` are for.
 _WIDTHS = (1, 2, 4, 8, 16)
-#: Types that are converted to each other, as LLVM has them; not floats to integers, where those may not fit.
-_CONVERTED = {"b1": "i8", "u1": "i8", "i1": "i8", "i4": "i32", "i8": "i64", "f4": "float", "f8": "double"}
+#: Types that are converted to each other, as LLVM has them.
+_CONVERTED = {"b1": "i8", "u1": "i8", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64", "f4": "float", "f8": "double"}
 _NAMES = {np.dtype(name): name for name in _CONVERTED}
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 
@@ -42,7 +46,9 @@ def source() -> str:
         "T_DEVICE": of_tensor.get("_device"), "T_KEYS": of_tensor.get("_keys"),
         "T_VIEW_OF": of_tensor.get("_view_of"), "VIEWS": of_storage.get("views"),
         "VERSION": of_storage.get("version"), "SLICE": object.__basicsize__,
-        "KNOWN": replay.CODE_AT + _WORD, "FRAME": MOST_ARGUMENTS + 1, "GIVEN": MOST_ARGUMENTS + 1,
+        "KNOWN": replay.CODE_AT + _WORD, "FRAME": 2 * _MOST_PLACES, "NUMBERS": _MOST_PLACES,
+        "MOST_NUMBER": MOST_NUMBER, "NO_AUTOCAST": ~AUTOCAST_KEYS["cpu"].bit, "GIVEN": _MOST_PLACES,
+        "KEPT": MOST_KEPT,
     }  # fmt: skip
     parts = [native.source("allocation", "thread", "calls", numbers=numbers)]
     parts += [native.source("elements", numbers={"BITS": 8 * width}) for width in _WIDTHS]
@@ -66,9 +72,9 @@ def _conversion(source: np.dtype[Any], source_type: str, target: np.dtype[Any], 
         zero = "0.0" if source.kind == "f" else "0"
         return f"%is = {compare} {source_type} %value, {zero}\n  %result = zext i1 %is to i8"
     wider, signed = target.itemsize > source.itemsize, source.kind == "i"
+    if source.kind == "f" and target.kind != "f":
+        return _truncation(source_type, target, target_type)
     if source.kind == "f":
-        if target.kind != "f":
-            return ""
         verb = "fpext" if wider else "fptrunc"
     elif target.kind == "f":
         verb = "sitofp" if signed else "uitofp"
@@ -77,6 +83,25 @@ def _conversion(source: np.dtype[Any], source_type: str, target: np.dtype[Any], 
     else:
         verb = ("sext" if signed else "zext") if wider else "trunc"
     return f"%result = {verb} {source_type} %value to {target_type}"
+
+
+def _truncation(source_type: str, target: np.dtype[Any], target_type: str) -> str:
+    """As `registry.scalar` has it: what does not fit int32 (int64) becomes the least of these, and then it wraps."""
+    bits = 64 if target.itemsize == 8 else 32
+    # 2^31 and 2^63, as LLVM writes them.
+    bound = "0x43E0000000000000" if bits == 64 else "0x41E0000000000000"
+    least = "0xC3E0000000000000" if bits == 64 else "0xC1E0000000000000"
+    lines = [
+        f"%above = fcmp oge {source_type} %value, {least}",
+        f"%below = fcmp olt {source_type} %value, {bound}",
+        "%fits = and i1 %above, %below",
+        f"%some = select i1 %fits, {source_type} %value, {source_type} 0.0",
+        f"%whole = fptosi {source_type} %some to i{bits}",
+        f"%wide = select i1 %fits, i{bits} %whole, i{bits} {-(1 << bits - 1)}",
+        f"%result = add i{bits} %wide, 0" if target.itemsize * 8 == bits
+        else f"%result = trunc i{bits} %wide to {target_type}",
+    ]  # fmt: skip
+    return "\n  ".join(lines)
 
 
 _SYMBOLS = (

@@ -5,11 +5,13 @@
 ; to write it down (`learn`) once `wait` such calls were made.
 
 %Known = type { i64, ptr, ptr, ptr, i64 }                ; epoch, first call, otherwise, learn, wait
-; next; positional arguments, keyword arguments and their names; the excluded keys, the default dtype or null; a guard
+; next; positional arguments, keyword arguments and their names; the excluded keys and, in the upper half, those that
+; are included and not excluded, the default dtype or null; a guard
 ; for each argument; loops; what becomes of the result, of which number of argument, with what; where a fresh result
-; stands in the frame; what sees to it in the end, or null; how often it was made; what keeps all of it alive
-%Call = type { ptr, i64, i64, ptr, i64, ptr, ptr, i64, ptr, i64, i64, ptr, i64, ptr, i64, ptr }
-; kind: 0 this object, 1 a tensor, 2 an equal value; the object or its keys; sizes, strides, dtype, device; keys; where
+; stands in the frame; what sees to it in the end, or null; how often it was made; what keeps all of it alive; how many
+; tensors are made besides, whose places in the frame follow, and with what
+%Call = type { ptr, i64, i64, ptr, i64, ptr, ptr, i64, ptr, i64, i64, ptr, i64, ptr, i64, ptr, i64, ptr }
+; kind: 0 this object, 1 a tensor, 2 an equal value, 3 any float of at most @MOST_NUMBER@ but 0 and 1; the object or its keys; sizes, strides, dtype, device; keys; where
 ; its address goes in the frame, or -1; bytes of an element and of all; whether it lies as the tensor that is written
 %Guard = type { i64, ptr, ptr, ptr, ptr, ptr, i64, i64, i64, i64, i64 }
 %Operand = type { i64, i64, i64 }                        ; place in the frame or -1, bytes from there, and between calls
@@ -29,6 +31,7 @@ declare i32 @PyList_Append(ptr, ptr)
 declare ptr @PyWeakref_NewRef(ptr, ptr)
 declare ptr @PyErr_Occurred()
 declare i64 @llvm.ctpop.i64(i64)
+declare double @llvm.fabs.f64(double)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
 @_Py_NoneStruct = external global i8
@@ -220,6 +223,30 @@ one:
 pointer:
   %arg.p = getelementptr ptr, ptr %args, i64 %i
   %arg = load ptr, ptr %arg.p
+  %kind = load i64, ptr %guard
+  %is.number = icmp eq i64 %kind, 3
+  br i1 %is.number, label %number, label %tensor
+number:                                                  ; behind the places are the numbers, as elements
+  %double = call double @PyFloat_AsDouble(ptr %arg)
+  %value.place = add i64 %place, @NUMBERS@
+  %value.p = getelementptr i64, ptr %frame, i64 %value.place
+  %width.p = getelementptr %Guard, ptr %guard, i64 0, i32 8
+  %width = load i64, ptr %width.p
+  %is.single = icmp eq i64 %width, 4
+  br i1 %is.single, label %single, label %whole
+single:
+  %rounded = fptrunc double %double to float
+  store float %rounded, ptr %value.p
+  br label %numbered
+whole:
+  store double %double, ptr %value.p
+  br label %numbered
+numbered:
+  %number.at = getelementptr i64, ptr %frame, i64 %place
+  %value.address = ptrtoint ptr %value.p to i64
+  store i64 %value.address, ptr %number.at
+  br label %good
+tensor:
   %storage = call ptr @slot(ptr %arg, i64 @STORAGE@)
   %pointer.now = call ptr @slot(ptr %storage, i64 @POINTER@)
   %unknown = icmp eq ptr %pointer.now, @_Py_NoneStruct
@@ -307,7 +334,8 @@ one:
   %guard = getelementptr %Guard, ptr %guards, i64 %i
   %kind = load i64, ptr %guard
   switch i64 %kind, label %identity [ i64 1, label %tensor
-                                      i64 2, label %value ]
+                                      i64 2, label %value
+                                      i64 3, label %number ]
 identity:
   %object.p = getelementptr %Guard, ptr %guard, i64 0, i32 1
   %object = load ptr, ptr %object.p
@@ -316,6 +344,21 @@ identity:
 tensor:
   %like = call i1 @fits(ptr %guard, ptr %arg)
   br i1 %like, label %good, label %no
+number:
+  %type = call ptr @slot(ptr %arg, i64 @TYPE@)
+  %is.float = icmp eq ptr %type, @PyFloat_Type
+  br i1 %is.float, label %size, label %no
+size:
+  %double = call double @PyFloat_AsDouble(ptr %arg)
+  %magnitude = call double @llvm.fabs.f64(double %double)
+  %fits = fcmp ole double %magnitude, @MOST_NUMBER@
+  br i1 %fits, label %zero, label %no
+zero:
+  %is.zero = fcmp oeq double %double, 0.0
+  br i1 %is.zero, label %no, label %unit
+unit:
+  %is.unit = fcmp oeq double %double, 1.0
+  br i1 %is.unit, label %no, label %good
 value:
   %noted.p = getelementptr %Guard, ptr %guard, i64 0, i32 1
   %noted = load ptr, ptr %noted.p
@@ -580,8 +623,43 @@ yes:
   ret i1 true
 }
 
-; make a call that was noted
-define internal ptr @again(ptr %call, ptr %args, ptr %frame) {
+; a fresh tensor, whose address goes to the frame
+define internal ptr @made_at(ptr %made, ptr %at) {
+entry:
+  %result = call ptr @new(ptr %made)
+  %failed = icmp eq ptr %result, null
+  br i1 %failed, label %out, label %address
+address:
+  %storage = call ptr @slot(ptr %result, i64 @STORAGE@)
+  %pointer = call ptr @slot(ptr %storage, i64 @POINTER@)
+  %place.p = call ptr @PyLong_AsVoidPtr(ptr %pointer)
+  %place = ptrtoint ptr %place.p to i64
+  store i64 %place, ptr %at
+  ret ptr %result
+out:
+  ret ptr null
+}
+
+; let go of the first tensors of an array
+define internal void @dropped(ptr %tensors, i64 %count) {
+entry:
+  br label %next
+next:
+  %i = phi i64 [ 0, %entry ], [ %i1, %one ]
+  %done = icmp eq i64 %i, %count
+  br i1 %done, label %out, label %one
+one:
+  %tensor.p = getelementptr ptr, ptr %tensors, i64 %i
+  %tensor = load ptr, ptr %tensor.p
+  call void @Py_DecRef(ptr %tensor)
+  %i1 = add i64 %i, 1
+  br label %next
+out:
+  ret void
+}
+
+; make a call that was noted, and what is kept besides its result
+define internal ptr @again(ptr %call, ptr %args, ptr %frame, ptr %kept) {
 entry:
   %kind.p = getelementptr %Call, ptr %call, i64 0, i32 9
   %kind = load i64, ptr %kind.p
@@ -621,18 +699,35 @@ counted:
   call void @Py_IncRef(ptr %written)
   ret ptr %written
 fresh:
-  %result = call ptr @new(ptr %made)
-  %failed = icmp eq ptr %result, null
-  br i1 %failed, label %none, label %address
-address:
-  %storage = call ptr @slot(ptr %result, i64 @STORAGE@)
-  %pointer = call ptr @slot(ptr %storage, i64 @POINTER@)
-  %place.p = call ptr @PyLong_AsVoidPtr(ptr %pointer)
-  %place = ptrtoint ptr %place.p to i64
   %slot.p = getelementptr %Call, ptr %call, i64 0, i32 12
   %slot = load i64, ptr %slot.p
   %at = getelementptr i64, ptr %frame, i64 %slot
-  store i64 %place, ptr %at
+  %result = call ptr @made_at(ptr %made, ptr %at)
+  %failed = icmp eq ptr %result, null
+  br i1 %failed, label %none, label %more
+more:
+  %count.p = getelementptr %Call, ptr %call, i64 0, i32 16
+  %count = load i64, ptr %count.p
+  %makers.p = getelementptr %Call, ptr %call, i64 0, i32 17
+  %makers = load ptr, ptr %makers.p
+  br label %keep.next
+keep.next:
+  %j = phi i64 [ 0, %more ], [ %j1, %keep.made ]
+  %all.kept = icmp eq i64 %j, %count
+  br i1 %all.kept, label %run, label %keep.one
+keep.one:
+  %maker.p = getelementptr ptr, ptr %makers, i64 %j
+  %maker = load ptr, ptr %maker.p
+  %j1 = add i64 %j, 1
+  %keep.at = getelementptr i64, ptr %at, i64 %j1
+  %one = call ptr @made_at(ptr %maker, ptr %keep.at)
+  %no.one = icmp eq ptr %one, null
+  br i1 %no.one, label %drop, label %keep.made
+keep.made:
+  %kept.p = getelementptr ptr, ptr %kept, i64 %j
+  store ptr %one, ptr %kept.p
+  br label %keep.next
+run:
   call void @loops(ptr %call, ptr %frame)
   %error = call ptr @PyErr_Occurred()
   %right = icmp eq ptr %error, null
@@ -640,6 +735,8 @@ address:
 good:
   ret ptr %result
 drop:
+  %there = phi i64 [ %j, %keep.one ], [ %count, %run ]
+  call void @dropped(ptr %kept, i64 %there)
   call void @Py_DecRef(ptr %result)
   ret ptr null
 none:
@@ -650,6 +747,7 @@ define ptr @opweave_call(ptr %callable, ptr %args, i64 %flags, ptr %names) {
 entry:
   %frame = alloca [@FRAME@ x i64]
   %given = alloca [@GIVEN@ x ptr]
+  %kept = alloca [@KEPT@ x ptr]
   %known = call ptr @slot(ptr %callable, i64 @KNOWN@)
   %n = and i64 %flags, 9223372036854775807
   %unnamed = icmp eq ptr %names, null
@@ -663,15 +761,28 @@ state:
   br i1 %at.hand, label %included, label %python
 included:
   %own = load ptr, ptr @thread.state
-  %include = call ptr @PyDict_GetItem(ptr %own, ptr @name.include)
-  %nothing = icmp eq ptr %include, @opweave_zero
-  br i1 %nothing, label %excluded, label %python
+  %include.o = call ptr @PyDict_GetItem(ptr %own, ptr @name.include)
+  %no.include = icmp eq ptr %include.o, null
+  br i1 %no.include, label %python, label %excluded
 excluded:
   %exclude.o = call ptr @PyDict_GetItem(ptr %own, ptr @name.exclude)
   %no.exclude = icmp eq ptr %exclude.o, null
-  br i1 %no.exclude, label %python, label %default
+  br i1 %no.exclude, label %python, label %effective
+effective:                                               ; what is included and not excluded: nothing, or autocast
+  %exclude.bits = call i64 @PyLong_AsLongLong(ptr %exclude.o)
+  %nothing = icmp eq ptr %include.o, @opweave_zero
+  br i1 %nothing, label %default, label %some
+some:
+  %include.bits = call i64 @PyLong_AsLongLong(ptr %include.o)
+  %not.excluded = xor i64 %exclude.bits, -1
+  %included.some = and i64 %include.bits, %not.excluded
+  %others = and i64 %included.some, @NO_AUTOCAST@
+  %only = icmp eq i64 %others, 0
+  br i1 %only, label %default, label %python
 default:
-  %exclude = call i64 @PyLong_AsLongLong(ptr %exclude.o)
+  %included.bits = phi i64 [ 0, %effective ], [ %included.some, %some ]
+  %above = shl i64 %included.bits, 32
+  %exclude = or i64 %exclude.bits, %above
   %defaults = load ptr, ptr @thread.default
   %default.o = call ptr @PyDict_GetItem(ptr %defaults, ptr @name.dtype)
   %epoch.noted = load i64, ptr %known
@@ -709,7 +820,7 @@ leave:
   call void @Py_DecRef(ptr %owner)
   br label %python
 make:
-  %result = call ptr @again(ptr %call, ptr %args, ptr %frame)
+  %result = call ptr @again(ptr %call, ptr %args, ptr %frame, ptr %kept)
   %failed = icmp eq ptr %result, null
   br i1 %failed, label %done, label %last
 last:
@@ -717,13 +828,20 @@ last:
   %finish = load ptr, ptr %finish.p
   %finished = icmp eq ptr %finish, null
   br i1 %finished, label %done, label %finishing
-finishing:                                               ; finish(result, *arguments)
+finishing:                                               ; finish(result, *arguments, *kept)
   store ptr %result, ptr %given
   %rest = getelementptr ptr, ptr %given, i64 1
   %bytes = mul i64 %total, 8
   call void @llvm.memcpy.p0.p0.i64(ptr %rest, ptr %args, i64 %bytes, i1 false)
   %all = add i64 %total, 1
-  %ended = call ptr @PyObject_Vectorcall(ptr %finish, ptr %given, i64 %all, ptr null)
+  %kept.count.p = getelementptr %Call, ptr %call, i64 0, i32 16
+  %kept.count = load i64, ptr %kept.count.p
+  %kept.at = getelementptr ptr, ptr %given, i64 %all
+  %kept.bytes = mul i64 %kept.count, 8
+  call void @llvm.memcpy.p0.p0.i64(ptr %kept.at, ptr %kept, i64 %kept.bytes, i1 false)
+  %all.given = add i64 %all, %kept.count
+  %ended = call ptr @PyObject_Vectorcall(ptr %finish, ptr %given, i64 %all.given, ptr null)
+  call void @dropped(ptr %kept, i64 %kept.count)
   call void @Py_DecRef(ptr %result)
   br label %done
 done:

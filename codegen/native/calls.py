@@ -23,11 +23,11 @@ from opweave.registry import forking, replay
 from opweave.registry.autograd.saved_hooks import saved_tensor_hooks
 from opweave.registry.device import cpu
 from opweave.registry.interrupts import contextmanager, deferred, let_through
-from opweave.registry.keys import state
+from opweave.registry.keys import AUTOCAST_KEYS, state
 from opweave.registry.op import OpOverload, registry
 from opweave.registry.ops import surface
 from opweave.registry.packet import OpOverloadPacket
-from opweave.registry.tape import NotTaped, Tape, record
+from opweave.registry.tape import Casts, NotTaped, Tape, record
 from opweave.registry.tensor import Tensor, allocate
 
 #: Calls of one function that are kept.
@@ -77,6 +77,8 @@ class _Known:
         self.calls: list[Written] = []
         #: How often a call was written down, could not be, or made room for another one.
         self.written = self.failed = self.dropped = 0
+        #: Whether autocast has a say in it.
+        self.casts = False
         self._learn = self.learn
         self.head = _Head(0, None, id(otherwise), id(self._learn), 1)
         objects.keep_forever(self)
@@ -87,6 +89,9 @@ class _Known:
 
     def learn(self, /, *args: Any, **kwargs: Any) -> Any:
         """Make a call in Python, and write it down."""
+        included = state.include & ~state.exclude
+        if included and (self.casts or included != AUTOCAST_KEYS["cpu"].bit):
+            return self.otherwise(*args, **kwargs)
         if not _lock.acquire(blocking=False):
             return self.otherwise(*args, **kwargs)
         if _writing:
@@ -97,13 +102,15 @@ class _Known:
             self.head.wait = 1 << 40
             result = self.otherwise(*args, **kwargs)
             try:
-                if type(result) is not Tensor or result._device is not cpu or state.include:
+                if type(result) is not Tensor or result._device is not cpu:
                     raise NotTaped("no tensor of the CPU")
                 if saved_tensor_hooks() is not None:
                     raise NotTaped("hooks that would see what it saves once more")
                 with deferred():
                     self._write(args, kwargs, result)
                 self.written += 1
+            except Casts:
+                self.casts = True  # which are the calls that it makes then to be written down
             except Exception as error:
                 let_through(error)
                 self.failed += 1
@@ -188,10 +195,12 @@ class _Known:
 
 
 def _told_apart(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments with a tensor that stands twice as two: what is written down of `x * x` is for `x * y`, too."""
+    """The arguments with a tensor or float that stands twice as two: what is written down of `x * x` is for `x * y`."""
     seen: set[int] = set()
 
     def once(value: Any) -> Any:
+        if type(value) is float:
+            return value * 1.0  # another object, which nothing else is
         if type(value) is not Tensor or id(value) not in seen:
             seen.add(id(value))
             return value

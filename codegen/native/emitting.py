@@ -51,6 +51,10 @@ class Int:
         """Of whole numbers."""
         return self._op("and", other)
 
+    def __or__(self, other: Number) -> Int:
+        """Of whole numbers."""
+        return self._op("or", other)
+
     def __lt__(self, other: Number) -> Int:
         return self._op("icmp slt", other)
 

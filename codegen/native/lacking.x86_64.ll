@@ -31,7 +31,7 @@ next:
 old:
   br i1 %unasked, label %more, label %lacks
 seven:
-  %s = call i32 @leaf(i32 7, i32 @LEAF7_B@, i32 @LEAF7_C@, i32 0)
+  %s = call i32 @leaf(i32 7, i32 @LEAF7_B@, i32 @LEAF7_C@, i32 @LEAF7_D@)
   %s.fine = icmp eq i32 %s, 0
   br i1 %s.fine, label %further, label %lacks
 further:                                                 ; the second part of leaf 7
@@ -53,7 +53,14 @@ ask:
   %kept = extractvalue { i32, i32 } %x, 0
   %both = and i32 %kept, @XCR@
   %enough = icmp eq i32 %both, @XCR@
-  br i1 %enough, label %good, label %lacks
+  br i1 %enough, label %tiles, label %lacks
+tiles:                                                   ; Linux keeps tiles for processes that ask: arch_prctl
+  %tiled = icmp ne i32 @TILES@, 0
+  br i1 %tiled, label %permission, label %good
+permission:
+  %refused = call i64 asm sideeffect "syscall", "={ax},{ax},{di},{si},~{rcx},~{r11},~{memory}"(i64 158, i64 4131, i64 18)
+  %granted = icmp eq i64 %refused, 0
+  br i1 %granted, label %good, label %lacks
 good:
   ret i32 0
 lacks:

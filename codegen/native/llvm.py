@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any
 
+from opweave.codegen.native import amx
 from opweave.codegen.native.hidden import hide, hide_from_stores, hide_zeros
 from opweave.codegen.native.sealed import seal
 from opweave.registry import forking, interrupts
@@ -70,6 +71,11 @@ class Host:
         """Whether a fused multiply-add is one instruction."""
         return "fma" in self.features or self.triple.startswith(("aarch64", "arm64"))
 
+    def has_tiles(self, stored: str) -> bool:
+        """Whether AMX multiplies tiles of numbers `stored` as LLVM's type of this name."""
+        feature = {"bfloat": amx.BF16, "i8": amx.INT8}.get(stored, "")
+        return {amx.TILES, feature, "avx512f"} <= self.features
+
 
 #: Levels of x86-64 as psABI has them: each has what the one before has.
 _LEVELS = {
@@ -104,8 +110,8 @@ def machine(name: str) -> Host:
 def host() -> Host:
     """The machine this process runs on."""
     ll = loaded()
-    present = {name for name, on in ll.get_host_cpu_features().items() if on}
-    return Host(ll.get_process_triple(), ll.get_host_cpu_name(), frozenset(present))
+    present = frozenset(name for name, on in ll.get_host_cpu_features().items() if on)
+    return Host(ll.get_process_triple(), ll.get_host_cpu_name(), amx.usable(present))
 
 
 def compile_object(llvm_ir: str, *, name: str = "kernel", level: int = 2) -> bytes:

@@ -42,8 +42,8 @@ PARALLEL_NS = 100e3
 
 CHECK_NS = 50e6
 """Time after which a job asks whether a signal has come."""
-PIECE_NS = 1e6
-"""Time that one call of a kernel's code should take at most, if it has several programs to run."""
+PIECE_NS = 5e6
+"""Time that one call of a kernel's code should take at most, if it has several programs to run; they share what they pack."""
 
 _SPINS = 3000  # polls of a helper before it sleeps: about 50 µs
 _CHUNKS_PER_THREAD = 8  # enough to even out threads that are slow or busy elsewhere

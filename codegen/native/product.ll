@@ -16,6 +16,8 @@
 declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare i32 @opweave_multiply_float(ptr)
 declare ptr @malloc(i64)
 declare void @free(ptr)
 declare i32 @sched_yield()
@@ -223,6 +225,7 @@ entry:
   %left = alloca %Placed, align 16
   %right = alloca %Placed, align 16
   %cost = alloca double, align 8
+  %words = alloca [26 x i64], align 8
   %type = load i64, ptr %about
   %single = icmp eq i64 %type, 0
   %item = select i1 %single, i64 4, i64 8
@@ -265,6 +268,7 @@ entry:
   %gy = load i64, ptr %gy.p
   %gz = load i64, ptr %gz.p
   %followed = icmp ne ptr %then, null
+  %unattended = icmp eq ptr %then, null
   %gxy = mul i64 %gx, %gy
   %count = mul i64 %gxy, %gz
   %batches = mul i64 %outer, %inner
@@ -282,7 +286,39 @@ some:
   %beside = icmp eq i64 %b.column, 1
   %small.0 = and i1 %few, %single.matrix
   %small = and i1 %small.0, %beside
-  br i1 %small, label %blocks, label %shape
+  br i1 %small, label %blocks, label %which
+
+which:                                                   ; BLAS packs operands for each slab anew, but a kernel can follow slabs
+  %by.columns.0 = icmp slt i64 %m, %n
+  %by.columns.1 = icmp slt i64 %m, @TWO_SHORT@
+  %by.columns = and i1 %by.columns.0, %by.columns.1
+  %unfollowable = or i1 %unattended, %by.columns
+  %flat = icmp sle i64 %m, @LONG@
+  %little = icmp sle i64 %area, @OWN@
+  %either = or i1 %flat, %little
+  %several.rows = icmp sgt i64 %m, 1
+  %broad = icmp sge i64 %n, 16
+  %long = icmp sgt i64 %terms, @MANY@
+  %fit = and i1 %either, %unfollowable
+  %own.0 = and i1 %fit, %several.rows
+  %own.1 = and i1 %broad, %long
+  %own.2 = and i1 %single, %single.matrix
+  %own.3 = and i1 %own.0, %own.1
+  %own.4 = and i1 %own.2, %own.3
+  %own = and i1 %own.4, @WIDE@
+  br i1 %own, label %packed.once, label %shape
+packed.once:                                             ; the words of `narrow_products`: what there is, no term, 1 and 1
+  call void @llvm.memset.p0.i64(ptr %words, i8 0, i64 208, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr %words, ptr %m.p, i64 152, i1 false)
+  %alpha.p = getelementptr i64, ptr %words, i64 24
+  store i64 u0x3F800000, ptr %alpha.p
+  %beta.p = getelementptr i64, ptr %words, i64 25
+  store i64 u0x3F800000, ptr %beta.p
+  %made = call i32 @opweave_multiply_float(ptr %words)
+  %unmade = icmp ne i32 %made, 0
+  br i1 %unmade, label %not.made, label %after
+not.made:
+  ret i32 %made
 
 blocks:                                                  ; in registers, without BLAS and the pool
   %a.row.p = getelementptr i64, ptr %a.steps, i64 2

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from opweave.codegen import blas
+from opweave.codegen import blas, eager_math, half_casts
 from opweave.codegen.native import allocation, objects
-from opweave.codegen.native.calling import MOST_ARGUMENTS, MOST_OPERANDS, code
+from opweave.codegen.native.calling import MOST_ARGUMENTS, MOST_KEPT, MOST_OPERANDS, code
 from opweave.registry import dtypes
 from opweave.registry.autograd.record import OpNode
-from opweave.registry.autograd.replayed import Unlike, finishing
+from opweave.registry.autograd.replayed import Finish, Unlike, finishing
 from opweave.registry.device import Device, cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.keys import GRAD, state
@@ -22,6 +22,11 @@ from opweave.registry.memory_format import MemoryFormat
 from opweave.registry.spec import overlaps_itself, span
 from opweave.registry.tape import MOST_SCRATCH, Loop, NotTaped, Tape, Value
 from opweave.registry.tensor import Tensor
+
+
+def keys_of_state() -> int:
+    """The keys that the thread excludes, and above them those that it includes besides."""
+    return state.exclude | (state.include & ~state.exclude) << 32
 
 
 class _Words:
@@ -64,8 +69,10 @@ def _snapshot(value: Any) -> Any:
     raise NotTaped(f"an argument of type {kind.__name__}")
 
 
-def _guard(words: _Words, value: Any, place: int, target: Tensor | None) -> tuple[int, ...]:
-    """The words of a `%Guard`."""
+def _guard(words: _Words, value: Any, place: int, target: Tensor | None, item: int = 0) -> tuple[int, ...]:
+    """The words of a `%Guard`; `item` is how long a number is that may be another one."""
+    if item:
+        return (3, 0, 0, 0, 0, 0, 0, place, item, item, 0)
     if type(value) is Tensor:
         if value._device is not cpu:
             raise NotTaped("a tensor of another device")
@@ -110,6 +117,10 @@ def _inner_loop(function: Any, types: Sequence[np.dtype[Any]]) -> tuple[int, int
         return product
     if isinstance(function, str):
         own = code.loop(function, tuple(types))
+        if own is None and function == "cast":
+            own = half_casts.loop(types[0], types[1])
+        if own is None:
+            own = eager_math.loop(function, types[0])
         if own is None:
             raise NotTaped("a conversion")
         return own, 0
@@ -181,8 +192,9 @@ class Written:
         target = tape.target
         if target is None:
             finish = _finish(result, tape, given)
-            kind, which, made = self._result(result, tape, again, given)
-            out = tape.value(again).buffer
+            first = again if finish is None else finish.first
+            kind, which, made = self._result(result, tape, first, given)
+            out = tape.value(first).buffer
         else:
             finish = None
             kind, which, made = self._writing(result, tape, given)
@@ -190,24 +202,42 @@ class Written:
             out = tape.value(tape.written).buffer
         read = {v.buffer for loop in tape.loops for v, _ in loop.operands if isinstance(v, Value)}
         guards: list[int] = []
-        number = 0
+        number, numbers = 0, 0
         for value in given:
+            if type(value) is float:
+                dtype = tape.number_types.get(numbers)
+                place_of = len(tape.inputs) + numbers
+                guards += _guard(words, value, place_of, target, 0 if dtype is None else dtype.itemsize)
+                numbers += 1
+                continue
             is_tensor = type(value) is Tensor
             is_used = is_tensor and (number in read or value is target)
             guards += _guard(words, value, number if is_used else -1, target)
             number += is_tensor
+        number += numbers
+        kept = {tape.value(t).buffer: t for t in finish.kept} if finish is not None else {}
+        if len(kept) > MOST_KEPT or finish is not None and len(kept) < len(finish.kept) or out in kept:
+            raise NotTaped("many results")
+        makers = [self._maker(t, tape) for t in kept.values()]
+        places = {buffer: number + 1 + i for i, buffer in enumerate(kept)}
         offsets: dict[int, int] = {}
         end = 0
         for buffer, nbytes in tape.fresh.items():
-            if buffer != out:
+            if buffer != out and buffer not in kept:
                 offsets[buffer] = end
                 end += -(-nbytes // 64) * 64
         if end > MOST_SCRATCH:
             raise NotTaped("large")
 
+        words.kept.append(tape.constants)
+
         def place(value: Value) -> tuple[int, int]:
+            if value.buffer in tape.constants:
+                return -1, tape.constants[value.buffer].__array_interface__["data"][0] + value.offset
             if value.buffer in offsets:
                 return -1, _scratch_at(offsets[value.buffer]) + value.offset
+            if value.buffer in places:
+                return places[value.buffer], value.offset
             if value.buffer == out:
                 return (number if target is None else tape.value(target).buffer), value.offset
             return value.buffer, value.offset
@@ -215,10 +245,10 @@ class Written:
         loops = [word for loop in tape.loops for word in _loop(words, loop, place)]
         names = tuple(kwargs)
         fields = (
-            0, len(args), len(kwargs), words.object(names), state.exclude,
+            0, len(args), len(kwargs), words.object(names), keys_of_state(),
             words.object(dtypes._default.__dict__["dtype"]) if "dtype" in dtypes._default.__dict__ else 0,
             words.place(*guards), len(tape.loops), words.place(*loops), kind, which, made, number,
-            0 if finish is None else words.object(finish), 0, id(self),
+            0 if finish is None else words.object(finish.function), 0, id(self), len(makers), words.place(*makers),
         )  # fmt: skip
         self._fields = (ctypes.c_int64 * len(fields))(*fields)
 
@@ -236,9 +266,24 @@ class Written:
         """Stand before another call."""
         self._fields[0] = 0 if other is None else other.address
 
+    def _maker(self, t: Tensor, tape: Tape) -> int:
+        """The address of what a tensor in fresh memory is made with."""
+        value = tape.value(t)
+        nbytes = span(t._sizes, t._strides) * t._dtype.itemsize
+        if value.offset or t._offset or t._view_of is not None or tape.fresh.get(value.buffer) != nbytes:
+            raise NotTaped("a part of what was computed")
+        found = allocation.words(t._sizes, t._strides, t._dtype, cpu, t._keys & ~GRAD)
+        if found is None:
+            raise NotTaped("no layout")
+        address, kept = found
+        self.words.kept.append(kept)
+        return address
+
     def _result(self, result: Any, tape: Tape, again: Tensor, given: tuple[Any, ...]) -> tuple[int, int, int]:
         """What becomes of the result: a kind, an argument and the address of what it is made with."""
-        value, words = tape.value(again), self.words
+        value = tape.value(again)
+        if value.buffer in tape.fresh and result._view_of is not None:  # of what is made here
+            return 0, 0, self._maker(again, tape)
         if any(getattr(result, name) != getattr(again, name) for name in ("_sizes", "_strides", "_dtype", "_device")):
             raise NotTaped("another result")
         tensors = [i for i, v in enumerate(given) if type(v) is Tensor]
@@ -253,17 +298,9 @@ class Written:
             if result._view_of is not None and result._view_of is not whose:
                 raise NotTaped("a view of something else")
             return 1, which, self._view(result, base)
-        nbytes = span(result._sizes, result._strides) * result._dtype.itemsize
-        if value.offset or result._offset or result._view_of is not None or tape.fresh[value.buffer] != nbytes:
-            raise NotTaped("a part of what was computed")
-        if any(result._storage is given[i]._storage for i in tensors):
+        if result._offset or any(result._storage is given[i]._storage for i in tensors):
             raise NotTaped("another result")
-        found = allocation.words(result._sizes, result._strides, result._dtype, cpu, result._keys & ~GRAD)
-        if found is None:
-            raise NotTaped("no layout")
-        address, kept = found
-        words.kept.append(kept)
-        return 0, 0, address
+        return 0, 0, self._maker(again, tape)
 
     def _writing(self, result: Any, tape: Tape, given: tuple[Any, ...]) -> tuple[int, int, int]:
         """`_result` for a call that writes into an argument."""
@@ -297,7 +334,7 @@ class Written:
         return self.words.place(*head, *slots)
 
 
-def _finish(result: Tensor, tape: Tape, given: tuple[Any, ...]) -> Callable[..., Tensor] | None:
+def _finish(result: Tensor, tape: Tape, given: tuple[Any, ...]) -> Finish | None:
     """What makes the result part of the recorded graph; None where it is none of it.
 
     Raises
@@ -309,11 +346,19 @@ def _finish(result: Tensor, tape: Tape, given: tuple[Any, ...]) -> Callable[...,
     if meta is None or any(result is value for value in given):
         if result._keys & GRAD and not any(result is value for value in given):
             raise NotTaped("a leaf")
-        return None
+        if not tape.calls or any(result is value for value in given):
+            return None
+        last, _, _, found = tape.calls[-1]
+        if result._view_of is None or not last.is_view or tape.value(found).buffer not in tape.fresh:
+            return None
+        try:
+            return finishing(tape.calls, given, None, True)
+        except Unlike:
+            raise NotTaped("a view of its own") from None
     node = meta.grad_fn
     if type(node) is not OpNode or not tape.calls or not result._keys & GRAD or meta.output:
         raise NotTaped("a history of its own")
     try:
-        return finishing(tape.calls, given, node)
+        return finishing(tape.calls, given, node, result._view_of is not None)
     except Unlike:
         raise NotTaped("a history of its own") from None

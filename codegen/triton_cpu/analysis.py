@@ -35,6 +35,8 @@ class TargetFeatures:
         Whether stores with the cache modifier `.cs` go to memory past the caches.
     bf16_dots, int8_dots : bool
         Whether registers of 512 bits multiply bfloat16 in pairs and 8-bit numbers in fours (AVX512-BF16, AVX512-VNNI).
+    bf16_tiles, int8_tiles : bool
+        Whether tiles of them are multiplied (AMX).
     """
 
     vector_bits: int = 256
@@ -44,6 +46,8 @@ class TargetFeatures:
     streams: bool = False
     bf16_dots: bool = False
     int8_dots: bool = False
+    bf16_tiles: bool = False
+    int8_tiles: bool = False
 
     @property
     def registers(self) -> int:
@@ -56,6 +60,7 @@ class TargetFeatures:
         return cls(
             vector_bits=host.vector_bits, fma=host.fma, sanitize=sanitize, streams=host.streams,
             bf16_dots="avx512bf16" in host.features, int8_dots="avx512vnni" in host.features,
+            bf16_tiles=host.has_tiles("bfloat"), int8_tiles=host.has_tiles("i8"),
         )  # fmt: skip
 
 

@@ -123,7 +123,7 @@ class CPUBackend(BaseBackend):
         return {"triton.language.extra.libdevice": libdevice}
 
     def load_dialects(self, context: Any) -> None:
-        pass
+        modules.refuse_nested_pointers()
 
     def add_stages(
         self, stages: dict[str, Callable[[Any, Any], Any]], options: object, language: Language | None = None

@@ -14,7 +14,7 @@ The rules for single operations live in other modules and register themselves in
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 from opweave.codegen.instructions.emit import LLVM_TYPE, SIZE, Buffer, Emitter, literal, splat, storage, suffix, vector
 from opweave.codegen.instructions.operands import (
@@ -48,6 +48,13 @@ class Induction:
 
     initial: Value
     slot: Register
+
+
+class Waiting(Protocol):
+    """A dot whose product waits (`dot_loop`)."""
+
+    def take(self) -> None:
+        """Emit it where it stands."""
 
 
 def pointee_size(pointer: Type) -> int:
@@ -91,6 +98,10 @@ class Context:
         self.emit_block: Callable[[Block], None] = lambda block: None
         """Emits the operations of a nested block; set by the driver of the lowering."""
         self.write_positions: list[int] = []
+        self.writes: list[Op] = []
+        """All operations that write to memory."""
+        self.waiting: dict[Op, Waiting] = {}
+        """Dots whose products wait for those of further turns of their loop."""
         self.program_id: tuple[Operand, Operand, Operand] = (0, 0, 0)
         self.dummy: Operand | None = None
         self.needs_print = False

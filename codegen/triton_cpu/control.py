@@ -14,6 +14,7 @@ from opweave.codegen.instructions.operands import FALSE, I1, I64, PTR, VOID, Ope
 from opweave.codegen.triton_cpu.access import step
 from opweave.codegen.triton_cpu.analysis import uniform_step
 from opweave.codegen.triton_cpu.context import Context, Induction, pointee_size
+from opweave.codegen.triton_cpu.dot_loop import Turns
 from opweave.codegen.triton_cpu.lanes import ZERO, Lanes
 from opweave.codegen.triton_cpu.loops import fill
 from opweave.codegen.triton_cpu.materialize import before_branch, before_region
@@ -113,6 +114,7 @@ def scf_for(cx: Context, op: Op) -> None:
         cx.inductions[args[k]] = cx.inductions[op.results[k]] = Induction(inits[k], em.slot(I64, 0))
     carried = [_Carried(cx, args[k]) for k in kept]
     assign(cx, carried, [inits[k] for k in kept])
+    turns = Turns(cx, op)
     elem, known = iv.type.elem, dict(cx.buffers)
 
     def iteration(i: Operand) -> None:
@@ -126,6 +128,7 @@ def scf_for(cx: Context, op: Op) -> None:
             assign(cx, carried, [yields[k] for k in kept])
             for slot, value in advances:
                 em.line(f"store i64 {value}, ptr {slot}")
+            turns.next()
 
     # Counted in 64 bits, so that the step past the end cannot wrap around and begin again.
     wide: list[Operand] = [em.resize(x, elem, "i64") for x in (lo, hi, by)]
@@ -134,6 +137,7 @@ def scf_for(cx: Context, op: Op) -> None:
             raise unsupported(op, "a range of unsigned 64-bit integers")
         wide = [em.inst(f"zext {LLVM_TYPE[elem]} {x} to i64") for x in (lo, hi, by)]
     em.loop(wide[0], wide[1], wide[2], lambda i: iteration(em.resize(i, "i64", elem)))
+    turns.end()
     cx.buffers = known  # what the body materialised is not there when it never ran
     for k, c in zip(kept, carried, strict=True):
         c.bind(op.results[k])

@@ -345,11 +345,11 @@ def _float_cast(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     if wide.elem == "f64":
         if elem == "f32":
             return cast(cx, "fptrunc", wide, "f32")
-        wide = _round_to_odd(cx, wide)
+        wide = round_to_odd(cx, wide)
     return from_f32(cx, wide, elem)
 
 
-def _round_to_odd(cx: Context, x: Lanes) -> Lanes:
+def round_to_odd(cx: Context, x: Lanes) -> Lanes:
     """f64 as an f32 that a further rounding treats like the exact number: the last bit says that something was cut."""
     near = cast(cx, "fptrunc", x, "f32")
     back = cast(cx, "fpext", near, "f64")
@@ -372,7 +372,7 @@ def _truncate(cx: Context, op: Op, x: Lanes, elem: str) -> Lanes:
             near = cast(cx, "fptrunc", wide, "f32")
             bits = cast(cx, "bitcast", near, "i32")
             return cast(cx, "bitcast", _step_down(cx, bits, wide, cast(cx, "fpext", near, "f64")), "f32")
-        wide = _round_to_odd(cx, wide)
+        wide = round_to_odd(cx, wide)
     if elem in FLOAT8:
         return encode(cx, wide, elem, toward_zero=True)
     if elem == "bf16":  # dropping the lower bits; those of a NaN may be all it has

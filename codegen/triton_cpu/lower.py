@@ -24,10 +24,13 @@ from opweave.codegen.triton_cpu import (
     dot_scaled,
     effects,
     elementwise,
+    inline_asm,
     libdevice,
     mapping,
     math,
     memory,
+    ptx_arithmetic,
+    ptx_conversions,
     reduce,
     shuffle,
     tiles,
@@ -48,8 +51,8 @@ from opweave.registry.triton.ttir import Block, Function, Op, Value, parse
 
 _log = logging.getLogger("opweave.lowering")
 _RULES = (
-    access, affine, control, dot, dot_scaled, effects, elementwise, libdevice, mapping, math,
-    memory, reduce, shuffle, tiles, undefined,
+    access, affine, control, dot, dot_scaled, effects, elementwise, inline_asm, libdevice, mapping, math,
+    memory, ptx_arithmetic, ptx_conversions, reduce, shuffle, tiles, undefined,
 )  # fmt: skip
 """What registers the rules of operations when it is imported."""
 
@@ -102,7 +105,8 @@ def lower(
         cx.tables = {a for a, known in zip(function.args, function.attributes, strict=True) if APART in known}
     cx.parameters = {a: k for k, a in enumerate(function.args)}
     cx.emit_block = lambda block: _emit_block(cx, block)
-    cx.write_positions = [op.pos for op in ops if op.name in WRITES]
+    cx.writes = [op for op in ops if op.name in WRITES]
+    cx.write_positions = [op.pos for op in cx.writes]
     if debug_info:
         cx.debug = DebugInfo(function)
         cx.em.place = cx.debug.whole
@@ -184,7 +188,8 @@ def _emit_op_here(cx: Context, op: Op) -> None:
     elif not op.results:
         raise unsupported(op)
     elif not op.result.type.is_tensor:
-        cx.scalars[op.result] = _scalar(cx, op)
+        for v in op.results:
+            cx.scalars[v] = _scalar(cx, v)
     elif op.name == "tt.load":
         cx.pending_loads.append(op)
         if cx.features.sanitize:  # all of it, also what a mask behind it would leave out
@@ -193,10 +198,12 @@ def _emit_op_here(cx: Context, op: Op) -> None:
         raise unsupported(op)
 
 
-def _scalar(cx: Context, op: Op) -> Lanes:
+def _scalar(cx: Context, v: Value) -> Lanes:
+    op = v.op
+    assert op is not None
     entry = operation(op)
     if entry.lazy is not None:
-        return entry.lazy(cx, op.result, ())
+        return entry.lazy(cx, v, ())
     if entry.view is not None:
         return cx.evaluate(op.operands[0], entry.view(op, ()))
     return cx.element(op, [cx.scalars[o] for o in op.operands])

@@ -1,7 +1,8 @@
 """The innermost loops of tl.dot, a function of its own for each shape that a module multiplies.
 
-C += A B for row-major A and C, and B row-major or in panels, at constant sizes. A block of `rows` x `columns` registers
-of C stays in registers over k; what it reads of a panel of B stays in the first cache while all rows pass by.
+C += A B for row-major A and C, and B row-major or in panels, of constant sizes but for k where it is a loop's. A block
+of `rows` x `columns` registers of C stays in registers over k; what it reads of a panel of B stays in the first cache
+while all rows pass by.
 
 Narrow operands lie in groups of neighbours along k, as many as 32 bits hold. One instruction multiplies a group of A,
 in every lane, with the groups of as many columns, and adds the products to the accumulators.
@@ -10,14 +11,18 @@ in every lane, with the groups of as many columns, and adds the products to the 
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY
 
-from opweave.codegen.instructions.emit import FLOATS, LLVM_TYPE, SIZE, Emitter, vector
-from opweave.codegen.instructions.operands import PTR, VOID, Operand, Register
+from opweave.codegen.instructions.emit import FLOATS, LLVM_TYPE, SIZE, Emitter, splat, vector
+from opweave.codegen.instructions.operands import I32, I64, PTR, VOID, ZEROS, Operand, Register
+from opweave.codegen.native import amx
 from opweave.codegen.triton_cpu.context import Context
 from opweave.registry.dataclass import dataclass
 
 #: Bytes that stay in the first cache beside what passes by.
 HALF_CACHE = 32 * 1024
+#: Bytes of a row of A that are read at once, at most: all of its rows are to stay there as well.
+ROW_BYTES = 512
 
 
 @dataclass(frozen=True)
@@ -30,26 +35,44 @@ class Narrow:
         Numbers in a group.
     elem : str
         Type that they are summed in.
-    name, operands : str
-        LLVM's intrinsic on registers of 512 bits, and its type of two registers of groups.
+    name : str
+        LLVM's intrinsic.
+    stored : str
+        LLVM's type of the numbers.
+    operands : str
+        On registers of 512 bits, the intrinsic's type of two registers of groups.
     shifted : bool
         Whether it takes the numbers of A without a sign: they are stored 128 higher, and the product with 128 is taken
         off again.
+    tiles : bool
+        Whether it is AMX', which multiplies tiles of groups.
     """
 
     size: int
     elem: str
     name: str
-    operands: str
+    stored: str
+    operands: str = ""
     shifted: bool = False
+    tiles: bool = False
 
 
-#: What each type is multiplied by, and the feature of the machine that it needs. The intrinsic of whole numbers has
-#: other types from LLVM 22 on, which reads this older form too.
+#: What each type is multiplied by, the best first, and the feature of the machine that it needs. The intrinsic of whole
+#: numbers in registers has other types from LLVM 22 on, which reads this older form too.
 NARROW = {
-    "bf16": ("bf16_dots", Narrow(2, "f32", "llvm.x86.avx512bf16.dpbf16ps.512", "<32 x bfloat>")),
-    "i8": ("int8_dots", Narrow(4, "i32", "llvm.x86.avx512.vpdpbusd.512", "<16 x i32>", shifted=True)),
+    "bf16": (
+        ("bf16_tiles", Narrow(2, "f32", "llvm.x86.tdpbf16ps", "bfloat", tiles=True)),
+        ("bf16_dots", Narrow(2, "f32", "llvm.x86.avx512bf16.dpbf16ps.512", "bfloat", "<32 x bfloat>")),
+    ),
+    "i8": (
+        ("int8_tiles", Narrow(4, "i32", "llvm.x86.tdpbssd", "i8", tiles=True)),
+        ("int8_dots", Narrow(4, "i32", "llvm.x86.avx512.vpdpbusd.512", "i8", "<16 x i32>", shifted=True)),
+    ),
 }
+#: Bytes of a line of the caches.
+LINE = 64
+#: The highest bit of each byte.
+HIGH = -0x7F7F7F80
 #: Lanes of a register of groups, and of its sums.
 LANES = 16
 
@@ -59,7 +82,7 @@ def most_columns(cx: Context) -> int:
     return 4 if cx.features.registers == 32 else 2
 
 
-def multiply_groups(em: Emitter, narrow: Narrow, a: Operand, b: Operand, total: Operand) -> Register:
+def _multiply_groups(em: Emitter, narrow: Narrow, a: Operand, b: Operand, total: Operand) -> Register:
     """`total` and the products of two registers of groups, given as i32."""
     sums, groups = vector(narrow.elem, LANES), vector("i32", LANES)
     if narrow.operands != groups:
@@ -78,45 +101,79 @@ class Shape:
         Type of the sums.
     m, n, k : int
         Rows, columns, and what is summed over; groups of numbers where they are narrow.
-    panels : bool
-        Whether B lies in panels as wide as the microkernel.
+    depth : int
+        Rows that a panel of B has in memory, panels being as wide as the microkernel; 0 where B is row-major.
     narrow : Narrow, optional
         What multiplies, where operands are narrow.
+    open : bool
+        Whether the rows of A are anywhere, and k is only what all lengths that are summed over are multiples of.
     """
 
     elem: str
     m: int
     n: int
     k: int
-    panels: bool = False
+    _: KW_ONLY
+    depth: int = 0
     narrow: Narrow | None = None
+    open: bool = False
+
+    @property
+    def name(self) -> str:
+        """The function's."""
+        kind = self.elem if self.narrow is None else self.narrow.name
+        layout = f".panels{self.depth}" if self.depth else ""
+        return f'"opweave.dot.{kind}.{self.m}x{self.n}x{self.k}{layout}{".open" if self.open else ""}"'
 
 
-def product(cx: Context, shape: Shape, a: Operand, b: Operand, c: Operand, correction: Operand | None = None) -> None:
-    """Multiply matrices at addresses; `correction` is of a row of C, to be taken off each of its rows."""
-    kind = shape.elem if shape.narrow is None else shape.narrow.name
-    name = f'"opweave.dot.{kind}.{shape.m}x{shape.n}x{shape.k}{".panels" if shape.panels else ""}"'
-    if name not in cx.em.defined:
-        cx.em.define(name, _Product(cx, shape).function(name))
-    cx.em.call(VOID, name, [(PTR, x) for x in (a, b, c, *([] if correction is None else [correction]))])
+def product(
+    cx: Context, shape: Shape, a: Operand, b: Operand, c: Operand, length: tuple[Operand, Operand] | None = None
+) -> None:
+    """Multiply matrices at addresses; `length` has what is summed over and the bytes between rows of A if it is open."""
+    if shape.name not in cx.em.defined:
+        narrow = shape.narrow
+        emitter = _Tiles(cx, shape, narrow) if narrow is not None and narrow.tiles else _Product(cx, shape)
+        cx.em.define(shape.name, emitter.function())
+    cx.em.call(VOID, shape.name, [*((PTR, x) for x in (a, b, c)), *((I64, x) for x in length or ())])
 
 
-class _Product:
-    """Emits a microkernel."""
+class _Function:
+    """Emits a function that multiplies."""
 
     def __init__(self, cx: Context, shape: Shape) -> None:
-        self.fma = "fma" if cx.features.fma else "fmuladd"
         self.em, self.shape = Emitter(), shape
         self.em.declarations, self.em.defined = cx.em.declarations, cx.em.defined
-        self.m, self.n, self.k, elem = shape.m, shape.n, shape.k, shape.elem
-        self.unit = elem if shape.narrow is None else "i32"
+        self.unit = shape.elem if shape.narrow is None else "i32"
+        self.total: Operand = Register("%k") if shape.open else shape.k
+        self.pitch: Operand = Register("%pitch") if shape.open else shape.k * SIZE[self.unit]
+        """Bytes from a row of A to the next."""
+
+    def text(self) -> str:
+        """The whole function, after its loops."""
+        em, more = self.em, ", i64 %k, i64 %pitch" if self.shape.open else ""
+        header = f"define internal void @{self.shape.name}(ptr readonly %a, ptr readonly %b, ptr noalias %c{more})"
+        return "\n".join([f"{header} noinline nounwind {{", "entry:", *em.entry, *em.lines, "  ret void", "}"])
+
+    def left(self, row: Operand, start: Operand) -> Operand:
+        """The address of a row of A."""
+        place = self.em.offset(Register("%a"), self.em.mul(row, self.pitch))
+        return self.em.offset(place, start, self.unit)
+
+
+class _Product(_Function):
+    """Emits a microkernel of vectors."""
+
+    def __init__(self, cx: Context, shape: Shape) -> None:
+        super().__init__(cx, shape)
+        self.fma = "fma" if cx.features.fma else "fmuladd"
+        self.m, self.n, elem = shape.m, shape.n, shape.elem
         lanes = cx.features.vector_bits // 8 // SIZE[elem]
         while self.n % lanes:
             lanes //= 2
         self.lanes = lanes
         self.columns = next(c for c in (4, 2, 1) if c <= most_columns(cx) and self.n % (c * lanes) == 0)
         self.width = self.columns * lanes
-        self.pitch = self.width if shape.panels else self.n
+        self.step = self.width if shape.depth else self.n
         """Elements from a row of B to the next."""
         # The rest of the registers is for a row of B and an element of A.
         most = cx.features.registers * 3 // 4 // self.columns
@@ -126,74 +183,118 @@ class _Product:
             # 16 sums hide the latency as well, and then no rest of the rows takes time to compile.
             even = next((r for r in range(self.rows, 3, -1) if self.m % r == 0), 0)
             self.rows = even if even * self.columns >= 16 else self.rows
-        self.depth = self.k
-        while not self.shifted and self.width * self.depth * SIZE[elem] > HALF_CACHE and self.depth % 2 == 0:
+        self.depth = shape.depth if shape.open else shape.k
+        size = SIZE[elem]
+        while self.depth * max(self.width * size, HALF_CACHE * size // ROW_BYTES) > HALF_CACHE and self.depth % 2 == 0:
             self.depth //= 2
         self.type, self.groups = vector(elem, lanes), vector(self.unit, lanes)
 
-    def function(self, name: str) -> str:
+    def function(self) -> str:
         """The text of the whole function: all rows meet a part of B that stays in the cache."""
         em, whole = self.em, self.m - self.m % self.rows
 
         def part(j: Operand, k: Operand) -> None:
-            em.loop(0, whole, self.rows, lambda i: self._block(i, j, k, self.rows))
+            panel = em.mul(j, self.shape.depth) if self.shape.depth else j
+            b = em.offset(Register("%b"), em.add(panel, em.mul(k, self.step)), self.unit)
+            length = em.minimum(self.depth, em.sub(self.total, k)) if self.shape.open else self.depth
+            less = self._corrections(b, length) if self.shifted else []
+            em.loop(0, whole, self.rows, lambda i: self._block(i, j, k, b, length, less, self.rows))
             if whole < self.m:
-                self._block(whole, j, k, self.m - whole)
+                self._block(whole, j, k, b, length, less, self.m - whole)
 
         em.loop(
             0, self.n, self.width,
-            lambda j: em.loop(0, self.k, self.depth, lambda k: part(j, k)),
+            lambda j: em.loop(0, self.total, self.depth, lambda k: part(j, k)),
         )  # fmt: skip
-        last = ", ptr noalias readonly %corrections" if self.shifted else ""
-        header = (
-            f"define internal void @{name}(ptr readonly %a, ptr readonly %b, ptr noalias %c{last}) noinline nounwind"
-        )
-        return "\n".join([f"{header} {{", "entry:", *em.entry, *em.lines, "  ret void", "}"])
+        return self.text()
 
-    def _block(self, i: Operand, j: Operand, start: Operand, count: int) -> None:
-        """`count` rows from i, a panel's columns from j, and `depth` products of each from `start`."""
+    def _block(
+        self, i: Operand, j: Operand, start: Operand, b: Operand, length: Operand, less: list[Operand], count: int
+    ) -> None:
+        """`count` rows from i, a panel's columns from j, and `length` products of each from `start`."""
         em, t = self.em, self.type
         rows = [em.add(i, r) for r in range(count)]
-        a_rows = [em.offset(Register("%a"), em.add(em.mul(r, self.k), start), self.unit) for r in rows]
+        a_rows = [self.left(r, start) for r in rows]
         c_rows = [em.offset(Register("%c"), em.add(em.mul(r, self.n), j), self.shape.elem) for r in rows]
-        panel = em.mul(j, self.k) if self.pitch == self.width else j
-        b_column = em.offset(Register("%b"), em.add(panel, em.mul(start, self.pitch)), self.unit)
         places = [[em.offset(c, q * self.lanes, self.shape.elem) for q in range(self.columns)] for c in c_rows]
-        sums = [[em.slot(t, x) for x in row] for row in self._initial(places, j)]
+        sums = [[em.slot(t, x) for x in self._initial(row, less)] for row in places]
+        align = SIZE[self.unit] // (1 if self.shape.narrow is None else self.shape.narrow.size)
 
         def step(k: Operand) -> None:
-            b_row = em.offset(b_column, em.mul(k, self.pitch), self.unit)
-            bs = [self._load(self.groups, em.offset(b_row, q * self.lanes, self.unit)) for q in range(self.columns)]
+            bs = self._row(b, k)
             for a_row, row in zip(a_rows, sums, strict=True):
-                a = self._broadcast(em.inst(f"load {LLVM_TYPE[self.unit]}, ptr {em.offset(a_row, k, self.unit)}"))
-                for b, slot in zip(bs, row, strict=True):
-                    self._accumulate(a, b, slot)
+                place = em.offset(a_row, k, self.unit)
+                a = self._broadcast(em.inst(f"load {LLVM_TYPE[self.unit]}, ptr {place}, align {align}"))
+                for x, slot in zip(bs, row, strict=True):
+                    self._accumulate(a, x, slot)
 
         # More at once would only take longer to compile.
-        unrolled = next(u for u in (4, 2, 1) if u == 1 or self.depth % u == 0 and u * self.rows * self.columns <= 24)
+        most = min(self.depth, self.shape.k)
+        unrolled = next(u for u in (4, 2, 1) if u == 1 or most % u == 0 and u * self.rows * self.columns <= 24)
 
         def steps(k: Operand) -> None:
             for u in range(unrolled):
                 step(em.add(k, u))
 
-        em.loop(0, self.depth, unrolled, steps)
+        line = LINE // SIZE[self.unit]
+        if self.shape.open and most % line == 0:
+            # Rows are too short, and too many, for the processor to see which are read next.
+            soon = self._soon(i, start, length, count)
+
+            def lines(k: Operand) -> None:
+                for row in soon:
+                    kind = (0, 3, 1)  # a read; kept in the first cache; data
+                    em.call(VOID, "llvm.prefetch.p0", [(PTR, em.offset(row, k, self.unit)), *((I32, x) for x in kind)])
+                em.loop(k, em.add(k, line), unrolled, steps)
+
+            em.loop(0, length, line, lines)
+        else:
+            em.loop(0, length, unrolled, steps)
         size = SIZE[self.shape.elem]
         for places_row, row in zip(places, sums, strict=True):
             for place, slot in zip(places_row, row, strict=True):
                 em.line(f"store {t} {em.inst(f'load {t}, ptr {slot}')}, ptr {place}, align {size}")
 
+    def _soon(self, i: Operand, start: Operand, length: Operand, count: int) -> list[Operand]:
+        """Where the rows of A begin that are read next: the following ones, or the first ones further on."""
+        em = self.em
+        row, k = em.add(i, count), start
+        if isinstance(row, int):
+            row, k = (row, start) if row < self.m else (0, em.add(start, length))
+        elif self.m % self.rows == 0:
+            more = em.inst(f"icmp slt i64 {row}, {self.m}")
+            row = em.inst(f"select i1 {more}, i64 {row}, i64 0")
+            k = em.inst(f"select i1 {more}, i64 {start}, i64 {em.add(start, length)}")
+        return [self.left(em.add(row, r), k) for r in range(count)]
+
     def _load(self, t: str, place: Operand) -> Register:
         return self.em.inst(f"load {t}, ptr {place}, align {SIZE[self.shape.elem]}")
 
-    def _initial(self, places: list[list[Operand]], j: Operand) -> list[list[Register]]:
-        """What the sums begin with."""
-        em, t = self.em, self.type
-        sums = [[self._load(t, place) for place in row] for row in places]
-        if not self.shifted:
+    def _row(self, b: Operand, k: Operand) -> list[Register]:
+        """A panel's row."""
+        em = self.em
+        row = em.offset(b, em.mul(k, self.step), self.unit)
+        return [self._load(self.groups, em.offset(row, q * self.lanes, self.unit)) for q in range(self.columns)]
+
+    def _initial(self, places: list[Operand], less: list[Operand]) -> list[Register]:
+        """What a row of sums begins with."""
+        sums = [self._load(self.type, place) for place in places]
+        if not less:
             return sums
-        first = em.offset(Register("%corrections"), j, "i32")
-        corrections = [self._load(t, em.offset(first, q * self.lanes, "i32")) for q in range(self.columns)]
-        return [[em.inst(f"sub {t} {x}, {y}") for x, y in zip(row, corrections, strict=True)] for row in sums]
+        taken = (self.em.inst(f"load {self.type}, ptr {slot}") for slot in less)
+        return [self.em.inst(f"sub {self.type} {x}, {y}") for x, y in zip(sums, taken, strict=True)]
+
+    def _corrections(self, b: Operand, length: Operand) -> list[Operand]:
+        """Variables with 128 times the sum of each of a panel's columns."""
+        high = splat(HIGH, "i32", self.lanes)
+        totals: list[Operand] = [self.em.slot(self.type, ZEROS) for _ in range(self.columns)]
+
+        def step(k: Operand) -> None:
+            for x, total in zip(self._row(b, k), totals, strict=True):
+                self._accumulate(high, x, total)
+
+        self.em.loop(0, length, 1, step)
+        return totals
 
     def _broadcast(self, x: Register) -> Register:
         if self.lanes == 1:
@@ -203,13 +304,81 @@ class _Product:
             f"shufflevector {self.groups} {one}, {self.groups} poison, <{self.lanes} x i32> zeroinitializer"
         )
 
-    def _accumulate(self, a: Register, b: Register, slot: Register) -> None:
+    def _accumulate(self, a: Operand, b: Register, slot: Operand) -> None:
         em, t = self.em, self.type
         old = em.inst(f"load {t}, ptr {slot}")
         if self.shape.narrow is not None:
-            new = multiply_groups(em, self.shape.narrow, a, b, old)
+            new = _multiply_groups(em, self.shape.narrow, a, b, old)
         elif self.shape.elem in FLOATS:
             new = em.intrinsic(self.fma, self.shape.elem, self.lanes, [a, b, old])
         else:
             new = em.inst(f"add {t} {em.inst(f'mul {t} {a}, {b}')}, {old}")
         em.line(f"store {t} {new}, ptr {slot}")
+
+
+class _Tiles(_Function):
+    """Emits a microkernel of AMX' tiles: four of sums stay in their registers over k."""
+
+    def __init__(self, cx: Context, shape: Shape, narrow: Narrow) -> None:
+        super().__init__(cx, shape)
+        self.narrow, self.width = narrow, min(shape.n, most_columns(cx) * LANES)
+        self.rows = 2 if shape.m % (2 * amx.ROWS) == 0 else 1
+        self.columns = next(c for c in (4 // self.rows, 2, 1) if shape.n % (c * LANES) == 0)
+
+    def function(self) -> str:
+        """The text of the whole function."""
+        em, shape, width, rows, columns = self.em, self.shape, self.width, self.rows, self.columns
+        em.declarations[amx.CONFIGURATION] = amx.DECLARATIONS
+        rest = shape.k % amx.ROWS
+
+        def block(i: Operand, j: Operand, begin: Operand, end: Operand, height: int) -> None:
+            """Sums of some rows and columns, tiles of `height` groups from `begin` to `end`."""
+            inside = em.inst(f"and i64 {j}, {width - 1}") if shape.n > width else j
+            b = em.add(em.mul(em.sub(j, inside), shape.depth), inside)
+            sums = [(r, c, r * columns + c) for r in range(rows) for c in range(columns)]
+            pitch = shape.n * SIZE[shape.elem]
+
+            def sum_place(r: int, c: int) -> Operand:
+                at = em.add(em.mul(em.add(i, r * amx.ROWS), shape.n), em.add(j, c * LANES))
+                return em.offset(Register("%c"), at, shape.elem)
+
+            for r, c, tile in sums:
+                em.line(amx.load(tile, f"{sum_place(r, c)}", pitch))
+
+            def step(k: Operand) -> None:
+                spare = 4 + rows
+                for r in range(rows):
+                    em.line(amx.load(4 + r, f"{self.left(em.add(i, r * amx.ROWS), k)}", self.pitch))
+                for c in range(columns):
+                    tile = spare + c % (amx.COUNT - spare)
+                    row = em.add(b, em.add(em.mul(k, width), c * LANES))
+                    em.line(amx.load(tile, f"{em.offset(Register('%b'), row, 'i32')}", width * 4))
+                    for r in range(rows):
+                        em.line(amx.dot(self.narrow.stored, r * columns + c, 4 + r, tile))
+
+            em.loop(begin, end, height, step)
+            for r, c, tile in sums:
+                em.line(amx.store(tile, f"{sum_place(r, c)}", pitch))
+
+        def all_blocks(begin: Operand, end: Operand, height: int) -> None:
+            em.loop(
+                0, shape.n, columns * LANES,
+                lambda j: em.loop(0, shape.m, rows * amx.ROWS, lambda i: block(i, j, begin, end, height)),
+            )  # fmt: skip
+
+        whole = self.total if not rest else em.inst(f"and i64 {self.total}, {-amx.ROWS}")
+        em.line(amx.configure())
+        all_blocks(0, whole, amx.ROWS)
+        if rest:
+            # A last half of what tiles hold, in tiles of half the size.
+            name = f"@amx.{rows}.rows.of.{rest}"
+            shapes = [(amx.ROWS, rest)] * rows + [(rest, LANES)] * (4 - rows)
+            em.declarations[name] = amx.description(name, [(amx.ROWS, LANES)] * 4 + shapes)
+
+            def half() -> None:
+                em.line(amx.configure(name))
+                all_blocks(whole, self.total, rest)
+
+            em.when(em.inst(f"icmp slt i64 {whole}, {self.total}"), half)
+        em.line(amx.release())
+        return self.text()

@@ -50,6 +50,7 @@ _LINE = re.compile(
     r"|\^bb\d+.*|\}.*|#loop\w* = #llvm\.loop_\w+<[\w =#,]*>"
 )
 _PLAIN = re.compile(r"[\t\x20-\x7e\n]*")
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _LABEL = re.compile(r"\^bb\d+(?:\(.*\))?:(?:\s*// (?:pred: \^bb\d+|\d+ preds: (?:\^bb\d+(?:, )?)+|no predecessors))?")
 
 
@@ -151,7 +152,7 @@ def _check_text(text: str) -> None:
             returns
             or not _LINE.fullmatch(line)
             or (label and not _LABEL.fullmatch(line))
-            or ("//" in line and not label)
+            or ("//" in _QUOTED.sub("", line) and not label)
         ):
             raise TTIRError(f"no line of TTIR: {line[:120]!r}")
         depth += line.endswith("{") - line.startswith("}")

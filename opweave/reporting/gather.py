@@ -22,7 +22,7 @@ from opweave.passes.regions import Decision
 from opweave.pipeline import _device, lower
 from opweave.registry.dataclass import dataclass
 from opweave.registry.device import Device
-from opweave.registry.errors import OpweaveError
+from opweave.registry.errors import OpweaveError, user_frame
 from opweave.registry.interrupts import let_through
 from opweave.registry.nested import leaves
 from opweave.registry.tensor import Tensor, allocate_like
@@ -48,6 +48,13 @@ class Call:
     inputs: Copies | None
 
 
+def _is_all_of_the_library(compiled: CompiledFunction[..., Any]) -> bool:
+    """Whether no line of the user's computes anything, as of a bare `nn.Sequential`."""
+    seen = Sites()
+    nodes = (node for entry in compiled.entries for node in entry.compiled_graph.nodes)
+    return not any(seen.of(node) for node in nodes)
+
+
 class Gathering:
     """Collects the facts.
 
@@ -71,10 +78,12 @@ class Gathering:
         recompiled: bool,
     ) -> None:
         self.compiled, self.misfits, self.call = compiled, misfits, call
-        self.sites = Sites()
+        self.sites = Sites(user_frame() if _is_all_of_the_library(compiled) else None)
         build = compiled._compile_graph
         self.settings: dict[str, Any] = getattr(build, "keywords", {})
         name = getattr(compiled, "__name__", compiled._name)
+        if name == "__call__":
+            name = compiled._name
         now = datetime.datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
         self.facts = Facts(name, now, importlib.metadata.version("opweave"), "cpu", recompiled=recompiled)
 

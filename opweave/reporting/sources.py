@@ -6,7 +6,7 @@ import ast
 import linecache
 from collections.abc import Iterable
 
-from opweave.registry.errors import Site
+from opweave.registry.errors import Site, is_own_file
 from opweave.registry.interrupts import let_through
 from opweave.registry.loading import parsing
 from opweave.reporting.model import FileRow
@@ -17,13 +17,22 @@ _AROUND = 6
 
 
 class Sites:
-    """Numbers for places in sources."""
+    """Numbers for places in sources.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    caller : Site, optional
+        What stands for places in opweave, and for none, where no line of the user's computes anything: the call.
+    """
+
+    def __init__(self, caller: Site | None = None) -> None:
         self.known: dict[Site, int] = {}
+        self.caller = caller
 
     def number(self, site: Site | None) -> int:
         """Of a place; -1 where it is none."""
+        if site is not None and is_own_file(site.file):
+            site = self.caller
         if site is None or not site.line:
             return -1
         return self.known.setdefault(site, len(self.known))
@@ -31,7 +40,8 @@ class Sites:
     def of(self, node: Node) -> list[int]:
         """Of a node: the user's frames that led to it, innermost first; on the way back those of its forward."""
         found = [*(node.meta.get("stack") or node.meta.get("forward_stack") or ())] or [node.meta.get("site")]
-        return list(dict.fromkeys(n for n in map(self.number, found) if n >= 0))
+        numbers = list(dict.fromkeys(n for n in map(self.number, found) if n >= 0))
+        return numbers if numbers or self.caller is None else [self.number(self.caller)]
 
     def rows(self) -> list[tuple[str, int, str]]:
         """All of them."""

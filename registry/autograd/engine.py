@@ -19,7 +19,6 @@ from opweave.registry.autograd.graph import (
     edge_of,
     grad_fn_of,
     meta_of,
-    nodes_from,
     validated,
 )
 from opweave.registry.errors import ArgumentError, AutogradError
@@ -107,12 +106,17 @@ class GradModeFor:
 def _dependencies(roots: Sequence[Node], wanted: set[int] | None) -> tuple[dict[int, int], set[int] | None]:
     """(how many edges lead to each node, the nodes from which a wanted one is reached)."""
     counts: dict[int, int] = {}
-    order = list(nodes_from(roots))
-    for node in order:
+    order = list({id(node): node for node in roots}.values())
+    seen = set(map(id, order))
+    for node in order:  # which grows
         for edge in node.edges:
             if edge is not None:
-                key = id(edge[0])
+                target = edge[0]
+                key = id(target)
                 counts[key] = counts.get(key, 0) + 1
+                if key not in seen:
+                    seen.add(key)
+                    order.append(target)
     if wanted is None:
         return counts, None
     # From the earliest recorded on: what a node leads to was recorded before it.
@@ -157,6 +161,7 @@ def run(
     def push(node: Node) -> None:
         heapq.heappush(ready, (-node.sequence, id(node), node))
 
+    drop = buffers.pop
     before = state.exclude
     state.exclude = before & ~GRAD if create_graph else before | GRAD
     try:  # and no `with`, whose end the handler of a signal could prevent
@@ -168,7 +173,7 @@ def run(
                 push(waiting.pop(key))
         while ready:
             node = heapq.heappop(ready)[2]
-            buffer = buffers.pop(id(node), None) or [None]
+            buffer = drop(id(node), None) or [None]
             if useful is not None and id(node) not in useful:
                 continue
             if node.pre_hooks or node.retained:
@@ -193,9 +198,21 @@ def run(
                     f"{node.name()}: returned {len(found)} gradients for {len(edges)} inputs",
                     hint="return one for each argument of forward, None where there is none",
                 )
+            specs, plain = node.input_specs, node.summed_levels is None
             for i, edge in enumerate(edges):
                 grad = found[i]
-                found[i] = None if grad is None or edge is None else validated(grad, node, i)
+                if grad is None:
+                    continue
+                if edge is None:
+                    found[i] = None
+                    continue
+                spec = specs[i]
+                if plain and spec is not None:
+                    sizes, _, dtype, device = spec
+                    # Equal integers; symbolic ones are the same objects, or `validated` looks at them.
+                    if grad._sizes is sizes and grad._dtype is dtype and grad._device is device:
+                        continue
+                found[i] = validated(grad, node, i)
             grad = None  # the engine must not be one more that holds it
             if node.post_hooks:
                 found = _hook_result(node, found, incoming)
@@ -206,9 +223,12 @@ def run(
                 if edge is None:
                     continue
                 target, number = edge
-                _add(buffers, target, number, found[i])
-                found[i] = None
                 key = id(target)
+                if key not in buffers and target.output_count == 1 and not number:
+                    buffers[key] = [found[i]]
+                else:
+                    _add(buffers, target, number, found[i])
+                found[i] = None
                 counts[key] = left = counts[key] - 1
                 if not left:
                     waiting.pop(key, None)

@@ -502,7 +502,11 @@ def _are_sizes(found: tuple[Any, ...], wanted: tuple[Any, ...], node: Node) -> b
     if found is wanted or len(found) != len(wanted):
         return found is wanted
     for have, want in zip(found, wanted, strict=True):
+        if have is want:
+            continue
         same = have == want
+        if same is True:
+            continue
         if is_open(same):
             if surely_equal(want, 1):
                 return False  # stretched, which is right whatever the size is

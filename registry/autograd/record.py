@@ -60,25 +60,24 @@ class Plan:
 
         self.positional = sum(not a.kwarg_only for a in schema.arguments)
         tensor_names = {name for name, _ in self.tensors}
-        #: A functional op of single tensors, with one tensor as result and a formula for each argument by itself.
+        formulas = [] if derivative is None else [*derivative.by_argument.values()]
+        joint = None if derivative is None else derivative.joint
+        if joint is not None:
+            formulas.append(joint)
+        #: A functional op of single tensors, with one tensor as result and formulas of what it is called with.
         self.is_simple = (
             derivative is not None
-            and derivative.joint is None
             and derivative.differentiable is None
             and not self.written
             and not any(is_list for _, is_list in self.tensors)
             and not any(a.kwarg_only and a.name in tensor_names for a in schema.arguments)
             and [r.type for r in schema.returns] == [TENSOR]
-            and all(
-                name in _KNOWN or self._is_source(name)
-                for formula in derivative.by_argument.values()
-                for name in formula.names
-            )
+            and all(name in _KNOWN or self._is_source(name) for formula in formulas for name in formula.names)
         )
+        #: What the formula of all arguments together takes, where the op is simple and has one.
+        self.joint_sources = self.sources(joint) if self.is_simple and joint is not None else ()
         #: What any formula takes, and the formula of each tensor argument.
-        self.named = frozenset(
-            name for formula in (derivative.by_argument if derivative else {}).values() for name in formula.names
-        )
+        self.named = frozenset(name for formula in formulas for name in formula.names)
         self.of_each = tuple(
             [None if derivative is None else derivative.by_argument.get(name) for name, _ in self.tensors]
         )
@@ -235,13 +234,27 @@ class OpNode(Node):
         if plan.is_simple:
             given = {"grad": grads[0], "grads": grads}
             for name, value in self.saved.items():
-                given[name] = value.get(self) if value.__class__ in _SAVED else restore(value, self)
+                kind = value.__class__
+                if kind is SavedTensor or kind is SavedResult:
+                    t = value.tensor
+                    if t is None or value.output is not None or t._storage.version != value.version:
+                        t = value.get(self)
+                    value = t
+                elif kind is list:
+                    value = restore(value, self)
+                given[name] = value
             if "needs" in plan.named:
                 given["needs"] = self.needs
-            return [
-                None if edge is None or formula is None else formula.fn(*[given[name] for name in formula.names])
-                for edge, formula in zip(self.edges, plan.of_each, strict=True)
-            ]
+            joint = plan.derivative.joint  # pyright: ignore[reportOptionalMemberAccess]
+            if joint is not None:
+                return self._flat(list(joint.fn(**{name: given[name] for name in joint.names})))
+            gradients: list[Tensor | None] = []
+            for edge, formula in zip(self.edges, plan.of_each, strict=True):
+                if edge is None or formula is None:
+                    gradients.append(None)
+                else:
+                    gradients.append(formula.fn(*[given[name] for name in formula.names]))
+            return gradients
         derivative = plan.derivative
         assert derivative is not None
         if derivative.differentiable == ():
@@ -281,18 +294,15 @@ class OpNode(Node):
 
     def release(self) -> None:
         # What holds no tensor may be used again, as PyTorch allows.
+        held = False
         for value in self.saved.values():
-            if value.__class__ in _SAVED or _holds_tensor(value):
-                break
-        else:
-            return
-        for value in self.saved.values():
-            drop(value)
-        self.saved = {}
-        self.freed = True
-
-
-_SAVED = (SavedTensor, SavedResult)
+            kind = value.__class__
+            if kind is SavedTensor or kind is SavedResult or kind is list and _holds_tensor(value):
+                held = True
+                drop(value)
+        if held:
+            self.saved = {}
+            self.freed = True
 
 
 def _holds_tensor(value: Any) -> bool:
@@ -412,7 +422,7 @@ def recording(plan: Plan, kernel: Kernel) -> Kernel:
     """`record` for the usual op (see `Plan.is_simple`), with all that does not depend on the call worked out before."""
     at = tensors_at(plan)
     counts = [None] * len(at)
-    is_view = plan.op.is_view
+    is_view, joint_sources = plan.op.is_view, plan.joint_sources
 
     def recorded(*args: Any, **kwargs: Any) -> Any:
         edges, specs, wanted = [], [], []
@@ -428,7 +438,7 @@ def recording(plan: Plan, kernel: Kernel) -> Kernel:
             specs.append(_new_spec(TensorSpec, (t._sizes, t._strides, t._dtype, t._device)))
             if keys & GRAD:
                 edges.append(edge_of(t))
-                wanted += sources
+                wanted += sources or joint_sources if not wanted else sources
             else:
                 edges.append(None)
         before = state.exclude

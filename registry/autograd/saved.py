@@ -85,7 +85,8 @@ class SavedTensor:
         if self.output is None:
             return t
         made = t if self.place is not None else alias_of(t)
-        attach(made, node, self.output)
+        if not state.exclude & GRAD or hooks_used:  # where nothing is recorded, nobody asks for its history
+            attach(made, node, self.output)
         return made
 
 
@@ -145,8 +146,8 @@ def drop(value: Any) -> None:
     """Let go of what `save` keeps."""
     if isinstance(value, SavedTensor):
         value.tensor = value.place = None
-        value.unpack_hook = None
-        value.packed = None
+        if value.unpack_hook is not None:
+            value.unpack_hook = value.packed = None
     elif isinstance(value, list):
         for item in value:
             drop(item)

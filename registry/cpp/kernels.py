@@ -7,18 +7,19 @@ the runtime make opweave's tensors of its results, where no argument is one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from opweave.registry.cpp import values
 from opweave.registry.entry import compile_function, identifier, parameters
+from opweave.registry.errors import RegistrationError
 from opweave.registry.kernels import Kernel, KeysetKernel
 from opweave.registry.keys import GRAD, DispatchKey, state
 from opweave.registry.native_kernel import Argument, NativeKernel
 from opweave.registry.op import OpOverload
 from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.tensor import Tensor
-from opweave.registry.types import TENSOR
+from opweave.registry.types import TENSOR, Type
 
 PLAIN, WATCHED = 0, 1
 _DEVICES = (DispatchKey.CPU, DispatchKey.CUDA)
@@ -62,9 +63,23 @@ def boxed(function: Callable[..., Any]) -> Callable[..., Any]:
         ordered = [*args, *[kwargs[a.name] for a in op._schema.arguments[len(args) :]]]
         found = function(op.name, keys.bits, *map(values.outgoing, ordered))
         kinds = [r.type for r in op._schema.returns]
-        return values.results(kinds)(found[0] if len(kinds) == 1 else found)
+        if len(found) != len(kinds):
+            raise _left(op, f"{len(found)} values on the stack, where the schema returns {len(kinds)}")
+        result = values.results(kinds)(found[0] if len(kinds) == 1 else found)
+        for kind, value in zip(kinds, (result,) if len(kinds) == 1 else result or (), strict=True):
+            if value is not None and not kind.accepts(value):  # None stands for a tensor that is not defined
+                raise _left(op, f"{type(value).__name__}, where the schema returns {kind}")
+        return result
 
     return call
+
+
+def _left(op: OpOverload, what: str) -> RegistrationError:
+    """That a boxed kernel left something else than the schema returns, which no C++ type says."""
+    return RegistrationError(
+        f"{op}: a boxed kernel left {what}", got=f"schema: {op._schema}",
+        hint="it takes its arguments off the stack (torch::jit::drop) and leaves the results there",
+    )  # fmt: skip
 
 
 def boxed_kernel(op: OpOverload, function: Callable[..., Any]) -> KeysetKernel:

@@ -26,6 +26,8 @@ _SYMBOL = "opweave_library"
 _BOXED, _FALLTHROUGH, _TAKES_KEYS = 1, 2, 4
 #: `AliasAnalysisKind` of C++.
 _PURE_FUNCTION = 3
+#: Beside it, that the schema's types may be names in lower case, which stand for any.
+_TYPEVARS = 16
 
 #: Keys of PyTorch's that no tensor here has: what is registered at one is never called, and so left out.
 ABSENT_KEYS = frozenset(
@@ -218,6 +220,8 @@ def _register_block(block: list[Record], owners: list[Library]) -> None:
                 _define(library, record).python_module = module
             elif record.what == "impl":
                 _implement(library, record)
+            elif record.what == "verify":
+                _verify(library, record)
             else:
                 _fall_back(library, record)
         except OpweaveError as error:
@@ -226,8 +230,8 @@ def _register_block(block: list[Record], owners: list[Library]) -> None:
 
 
 def _define(library: Library, record: Record) -> OpOverload:
-    op = library._define(record.name, "", record.tags)
-    if record.flags == _PURE_FUNCTION and (op.is_mutable or op._schema.aliased_returns):
+    op = library._define(record.name, "", record.tags, allow_typevars=bool(record.flags & _TYPEVARS))
+    if record.flags & ~_TYPEVARS == _PURE_FUNCTION and (op.is_mutable or op._schema.aliased_returns):
         raise RegistrationError(
             f"{op.name}: said to be a pure function, and its schema says that it shares memory", got=str(op._schema)
         )
@@ -238,6 +242,18 @@ def _implement(library: Library, record: Record) -> None:
     key = None if record.key in ABSENT_KEYS else DispatchKey[record.key]
     register = functools.partial(_register, record, key)
     library._implement(record.name, register, key or DispatchKey.Undefined, record.site)
+
+
+def _verify(library: Library, record: Record) -> None:
+    """Refuse a library that counts on an op, or on a kernel of one, that is not there."""
+    name, bracket, _ = record.name.partition("(")
+    op = library._find(name, record.site)
+    if record.key and record.key not in ABSENT_KEYS and DispatchKey[record.key] not in op.kernels:
+        raise RegistrationError(f"{op.name}: it has no kernel for {record.key}, which was to be verified")
+    if bracket and parse_schema(f"{op.namespace}::{record.name.split('::')[-1]}") != op._schema:
+        raise RegistrationError(
+            f"{op.name}: it has another schema than the one to be verified", got=record.name, hint=f"schema: {op._schema}"
+        )
 
 
 def _register(record: Record, key: DispatchKey | None, op: OpOverload) -> Undo:

@@ -25,6 +25,7 @@ from opweave.registry.ops.kinds import composite, extern
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.ops.windows import Windows, correlate, correlate_innermost, correlate_weight, spread
 from opweave.registry.promote import common_device
+from opweave.registry.scalar import converted
 from opweave.registry.spec import TensorSpec, contiguous, is_contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
@@ -151,7 +152,7 @@ def _convolution_spec(
 def computed(t: Tensor) -> Any:
     """The array in the type that it is computed in."""
     compute = t._dtype.compute
-    return t._array if compute is t._dtype else t._array.astype(compute.numpy)
+    return t._array if compute is t._dtype else converted(t._array, compute.numpy)
 
 
 def stored(spec: TensorSpec, values: Any) -> Tensor:

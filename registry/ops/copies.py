@@ -84,6 +84,13 @@ class ToCopyDecl(PointwiseDecl):
             source = Tensor._from_array(_moved(source, spec.device), spec.device)
         return self.fill([source], attributes, spec, None)
 
+    def replay(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
+        source, made = tape.value(args[0]), tape.made(result)
+        if made.dtype == source.dtype:
+            tape.map("copied", [source], made)
+        else:
+            tape.map("cast", [source], made)
+
 
 def _moved(source: Tensor, device: Device) -> Any:
     """The elements as an array of another device's module."""

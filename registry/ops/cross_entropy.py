@@ -18,6 +18,7 @@ from opweave.registry.ops.copies import rounded, widened
 from opweave.registry.ops.kinds import composite
 from opweave.registry.ops.kinds.base import IGNORED, reset_errors, set_errors
 from opweave.registry.ops.samples import Make, Samples
+from opweave.registry.scalar import converted
 from opweave.registry.spec import contiguous, row_major
 from opweave.registry.tensor import Tensor, allocate_like, describe, wrap_array
 
@@ -81,7 +82,7 @@ def _classes(self: Tensor, target: Tensor, weight: Tensor | None, ignore_index: 
     compute = self._dtype.compute.numpy
     scores, places = self._array, target._array
     if scores.dtype != compute:
-        scores = scores.astype(compute)
+        scores = converted(scores, compute)
     if self.ndim == 1:
         scores, places = scores[None], places[None]
     if places.dtype != np.int64:

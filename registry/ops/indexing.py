@@ -16,6 +16,7 @@ from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.fake_context import dynamic_size
 from opweave.registry.op import ops
+from opweave.registry.ops.adding import add_at
 from opweave.registry.ops.kinds import (
     InplaceDecl,
     Place,
@@ -381,17 +382,6 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
     rest = broadcast_shapes("take_along_dim", *[(*t._sizes[:axis], 1, *t._sizes[axis + 1 :]) for t in (self, indices)])
     wide = [aten.expand.default(t, [*rest[:axis], t._sizes[axis], *rest[axis + 1 :]]) for t in (self, indices)]
     return aten.gather.default(wide[0], axis, wide[1])
-
-
-def add_at(self: Tensor, target: Any, where: Any, source: Any) -> None:
-    """Add at places that may repeat."""
-    xp = self._device.xp
-    if self._dtype is dtypes.bfloat16:
-        wide = target.astype(np.float32)
-        xp.add.at(wide, where, source.astype(np.float32))
-        target[...] = wide
-    else:
-        xp.add.at(target, where, source)
 
 
 # ---- of the flattened tensor ---------------------------------------------------------------------------------------

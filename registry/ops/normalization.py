@@ -21,6 +21,7 @@ from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.copies import format_of, laid_out, rounded, widened
 from opweave.registry.ops.kinds import CompositeDecl, composite
 from opweave.registry.ops.samples import Make, Samples
+from opweave.registry.scalar import convert_into, converted
 from opweave.registry.spec import contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
@@ -70,7 +71,7 @@ def _layer_norm_kernel(
     averages, scales = (allocate_like(contiguous(kept, statistics, input._device)) for _ in range(2))
     xp = input._device.xp
     compute = input._dtype.compute
-    source = input._array if compute is input._dtype else input._array.astype(compute.numpy)
+    source = input._array if compute is input._dtype else converted(input._array, compute.numpy)
     source = source.reshape(math.prod(outer), math.prod(inner))
     with np.errstate(all="ignore"):
         mean = source.mean(axis=1, keepdims=True) if source.shape[1] else xp.zeros((len(source), 1), compute.numpy)
@@ -84,7 +85,7 @@ def _layer_norm_kernel(
         if bias is not None:
             xp.add(work, bias._array.reshape(1, -1).astype(compute.numpy), out=work)
         if out._dtype is not compute:
-            out._array[...] = work.reshape(sizes)
+            convert_into(out._array, work.reshape(sizes))
         averages._array[...] = mean.reshape(kept)
         scales._array[...] = rstd.reshape(kept)
     return out, averages, scales

@@ -17,6 +17,7 @@ from opweave.registry.memory_format import MemoryFormat, contiguous_format
 from opweave.registry.op import ops
 from opweave.registry.ops.copies import format_of, spec_like
 from opweave.registry.ops.samples import Make
+from opweave.registry.scalar import converted
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 Sizes = Sequence[int]
@@ -215,7 +216,7 @@ def taps(axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...
 
 def computed(self: Tensor) -> Any:
     compute = self._dtype.compute
-    return self._array if compute is self._dtype else self._array.astype(compute.numpy)
+    return self._array if compute is self._dtype else converted(self._array, compute.numpy)
 
 
 def stored(sizes: Sizes, dtype: DType, like: Tensor, values: Any, memory_format: MemoryFormat) -> Tensor:

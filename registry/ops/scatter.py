@@ -14,8 +14,9 @@ from opweave.registry.batching import check_example, raised, stretched, wrap
 from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.memory_format import contiguous_format
 from opweave.registry.op import OpOverload, ops
+from opweave.registry.ops.adding import add_at
 from opweave.registry.ops.gradients import conjugate
-from opweave.registry.ops.indexing import add_at, check_range, gather_places, sample_places, sample_sources
+from opweave.registry.ops.indexing import check_range, gather_places, sample_places, sample_sources
 from opweave.registry.ops.joining import atleast_1d
 from opweave.registry.ops.kinds import Scatter, composite, declare_copied_back, extern, scatter as scattering
 from opweave.registry.ops.samples import Make, Samples

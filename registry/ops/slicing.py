@@ -20,6 +20,7 @@ from opweave.registry.promote import copied_strides
 from opweave.registry.spec import TensorSpec, contiguous_strides
 from opweave.registry.strided import wrap_dim
 from opweave.registry.symbolic import Symbolic, demand, is_open, larger, smaller, unknown_up_to
+from opweave.registry.tape import NotTaped, Tape
 from opweave.registry.tensor import Tensor, allocate_like, as_view, describe
 
 Layout = tuple[tuple[int, ...], tuple[Any, ...], Any]
@@ -318,6 +319,25 @@ def slice_backward(grad_output: Tensor, input_sizes: Sizes, dim: int, start: int
     places = aten.arange.start_step(first, last, step, device=grad_output._device)
     return put_at(grad_output, input_sizes, [*(None,) * at, places])
 
+
+def _replay_placing(part: Callable[..., Layout]) -> Callable[..., None]:
+    """What `placing` does, written down."""
+
+    def replay(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
+        grad, _, *rest = args
+        made = tape.made(result)
+        if kwargs or not grad.numel():
+            raise NotTaped("no elements")
+        tape.map("copied", [np.zeros((), made.dtype)], made)
+        sizes, strides, offset = part(made.sizes, made.strides, 0, *rest)
+        target = made._replace(sizes=tuple(sizes), strides=tuple(strides), offset=offset * made.dtype.itemsize)
+        tape.map("copied", [tape.value(grad)], target)
+
+    return replay
+
+
+select_backward.replaying(_replay_placing(select.rule))
+slice_backward.replaying(_replay_placing(slice_.rule))
 
 select_backward.backward(grad_output=lambda grad, dim, index: ops.aten.select.int(grad, dim, index))
 

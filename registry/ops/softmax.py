@@ -18,6 +18,7 @@ from opweave.registry.op import ops
 from opweave.registry.ops.copies import rounded, widened
 from opweave.registry.ops.kinds import composite
 from opweave.registry.ops.samples import Make, Samples
+from opweave.registry.scalar import convert_into, converted
 from opweave.registry.spec import contiguous
 from opweave.registry.strided import wrap_dim
 from opweave.registry.symbolic import is_open, square_root
@@ -60,7 +61,7 @@ def _softmax_kernel(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     with np.errstate(all="ignore"):
         xp.divide(work, total, out=work)
         if work is not out._array:
-            out._array[...] = work
+            convert_into(out._array, work)
     return out
 
 
@@ -69,7 +70,7 @@ def _exponentials(xp: Any, self: Tensor, out: Tensor, axis: int) -> tuple[Any, A
     source = self._array
     compute = self._dtype.compute
     if compute is not self._dtype:
-        source = source.astype(compute.numpy)
+        source = converted(source, compute.numpy)
     at = axis if self._sizes else None
     work = out._array if out._dtype is compute else xp.empty(self._sizes, compute.numpy)
     with np.errstate(all="ignore"):
@@ -99,7 +100,7 @@ def _log_softmax_kernel(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     xp = self._device.xp
     source = self._array
     if self._dtype.compute is not self._dtype:
-        source = source.astype(self._dtype.compute.numpy)
+        source = converted(source, self._dtype.compute.numpy)
     at = axis if self._sizes else None
     with np.errstate(all="ignore"):
         shifted = xp.subtract(source, xp.max(source, axis=at, keepdims=True))
@@ -123,14 +124,23 @@ def _log_softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
 
 def _row_steps(tape: Tape, args: tuple[Any, ...], result: Tensor) -> tuple[Value, Value, int, Value]:
     """(the input, the maxima of its rows, their dimension, the result's memory), of a kernel in NumPy's steps."""
-    self, dim, half_to_float = args
-    if half_to_float or self._dtype.compute is not self._dtype or not self.numel() or not self._sizes:
-        raise NotTaped("a softmax that converts")
+    self, dim, _ = args
+    compute = self._dtype.compute
+    if compute.numpy is None or not self.numel() or not self._sizes:
+        raise NotTaped("a softmax of nothing")
     axis = wrap_dim(dim, self.ndim, "softmax")
-    source, made = tape.value(self), tape.made(result)
+    source, made = tape.converted(tape.value(self), compute.numpy), tape.made(result)
+    if made.dtype != source.dtype:  # and rounded in the end
+        made = tape.scratch(made.sizes, source.dtype)
     largest = _rows(tape, source, axis)
     tape.fold(np.maximum, source, (axis,), largest, None)
     return source, _beside(largest, axis), axis, made
+
+
+def _rounded(tape: Tape, computed: Value, result: Tensor) -> None:
+    made = tape.value(result)
+    if made != computed:
+        tape.map("cast", [computed], made)
 
 
 def _rows(tape: Tape, source: Value, axis: int) -> Value:
@@ -151,6 +161,7 @@ def _(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor)
     total = _rows(tape, made, axis)
     tape.fold(np.add, made, (axis,), total, 0)
     tape.map(np.divide, [made, _beside(total, axis)], made)
+    _rounded(tape, made, result)
 
 
 @_log_softmax.replaying
@@ -163,6 +174,7 @@ def _(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor)
     tape.fold(np.add, powers, (axis,), total, 0)
     tape.map(np.log, [total], total)
     tape.map(np.subtract, [shifted, _beside(total, axis)], made)
+    _rounded(tape, made, result)
 
 
 def _with_dtype(op: Any, self: Tensor, dim: int, dtype: DType | None) -> Tensor:

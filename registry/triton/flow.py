@@ -41,6 +41,8 @@ _TERMINATORS = ("scf.yield", "scf.condition", "tt.return", "tt.reduce.return", "
 
 def is_known(op: Op) -> bool:
     """Whether all that an operation does with addresses is known; any other may write to what it is given."""
+    if op.name == "tt.elementwise_inline_asm":
+        return "[" not in op.message  # around what PTX reads and writes in memory
     return op.name in ACCESSES or op.name in _PURE or op.name in _BASED or op.name.startswith(_PURE_DIALECTS)
 
 

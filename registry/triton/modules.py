@@ -5,11 +5,13 @@ Its bindings have no types, so that they are used here alone; Triton is imported
 
 from __future__ import annotations
 
+import functools
 import os
 import tempfile
 from collections.abc import Iterator
 from typing import Any
 
+from opweave.registry.errors import UnsupportedError
 from opweave.registry.interrupts import contextmanager
 from opweave.registry.loading import load_heavy
 
@@ -22,12 +24,33 @@ BLOCK_POINTERS = "ttir.rewrite_tensor_pointer"
 
 def new_context(backend: Any = None) -> Any:
     """What modules are made in: it knows Triton's operations, and those of a backend."""
+    refuse_nested_pointers()
     ir = load_heavy(_LIBRARY).ir
     context = ir.context()
     ir.load_dialects(context)
     if backend is not None:
         backend.load_dialects(context)
     return context
+
+
+def refuse_nested_pointers() -> None:
+    """Have Triton's frontend refuse a pointer to pointers, as of 3.9 has none, and would end the process instead."""
+    release = tuple(int(part) for part in load_heavy("triton").__version__.split(".")[:2])
+    kind = load_heavy("triton.language.core").pointer_type
+    made = kind.to_ir
+    if release < (3, 9) or hasattr(made, "__wrapped__"):
+        return
+
+    @functools.wraps(made)
+    def to_ir(self: Any, builder: Any) -> Any:
+        if isinstance(self.element_ty, kind):
+            raise UnsupportedError(
+                "a pointer to pointers, which Triton has none of from 3.9 on", got=str(self),
+                hint="keep addresses in a tensor of int64, and cast each: address.to(tl.pointer_type(tl.float32))",
+            )  # fmt: skip
+        return made(self, builder)
+
+    kind.to_ir = to_ir
 
 
 def read(text: str, context: Any) -> Any:

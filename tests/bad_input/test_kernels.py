@@ -37,7 +37,7 @@ def plain_block(x, y, n, B):
 @triton.jit
 def assembly(x, y, n, B: tl.constexpr):
     i = tl.arange(0, B)
-    v = tl.inline_asm_elementwise("mov.b32 $0, $1;", "=r,r", [tl.load(x + i)], dtype=tl.float32, is_pure=True, pack=1)
+    v = tl.inline_asm_elementwise("vote.sync $0, $1;", "=r,r", [tl.load(x + i)], tl.float32, True, 1)
     tl.store(y + i, v)
 
 

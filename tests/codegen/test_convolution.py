@@ -114,11 +114,12 @@ def test_results_and_gradients_follow_the_definition(dtype: str) -> None:
             close(found.to(ow.float64).numpy(), right, dtype)
 
 
-def test_results_do_not_depend_on_the_number_of_threads() -> None:
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_results_do_not_depend_on_the_number_of_threads(dtype: str) -> None:
     draw = np.random.default_rng(0)
     x, w = draw.standard_normal((3, 40, 31, 29), np.float32), draw.standard_normal((72, 40, 3, 3), np.float32)
     y = draw.standard_normal((3, 72, 31, 29), np.float32)
-    a, b, g = map(ow.from_numpy, (x, w, y))
+    a, b, g = (ow.from_numpy(array).to(getattr(ow, dtype)) for array in (x, w, y))
     steps = [1, 1], [1, 1], [1, 1]
     found: list[list[Array]] = []
     before = pool.get_num_threads()
@@ -127,7 +128,7 @@ def test_results_do_not_depend_on_the_number_of_threads() -> None:
             pool.set_num_threads(threads)
             grads = aten.convolution_backward(g, a, b, None, *steps, False, [0, 0], 1, [True, True, False])
             out = aten.convolution(a, b, None, *steps, False, [0, 0], 1)
-            found.append([t.numpy() for t in (out, *grads[:2])])
+            found.append([t.float().numpy() for t in (out, *grads[:2])])
     finally:
         pool.set_num_threads(before)
     for others in found[1:]:
@@ -175,29 +176,77 @@ def test_compiled_convolutions_take_other_sizes() -> None:
         np.testing.assert_allclose(compiled(x).numpy(), function(x).numpy(), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.skipif(not llvm.host().streams, reason="registers of other widths")
-@pytest.mark.parametrize(("bits", "registers"), [(128, 16), (256, 16)])
-def test_narrow_registers_compute_the_same(bits: int, registers: int) -> None:
-    if bits > llvm.host().vector_bits:
-        pytest.skip("this machine has no such registers")
-    source = correlation.source(correlation.Kind("float", bits, registers))
-    name = convolution.symbol(ow.float32)
-    code = objects.load(
-        llvm.compile_object(source, level=llvm.PROMOTED), (name,), imports={"opweave_run": pool.run_address()}
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize(
+    ("sizes", "filters", "kernel", "stride"),
+    [((2, 33, 15, 13), 31, (3, 3), 1), ((1, 70, 9, 17), 100, (3, 5), 2), ((3, 129, 7, 7), 17, (1, 1), 1),
+     ((2, 16, 20, 33), 300, (2, 2), 1), ((1, 300, 5, 6), 33, (3, 3), 1)],
+)  # fmt: skip
+def test_many_channels(sizes: tuple[int, ...], filters: int, kernel: tuple[int, int], stride: int, dtype: str) -> None:
+    """Parts of tiles, and several blocks of terms, filters and places."""
+    draw, case = np.random.default_rng(5), Case(0)
+    case.groups, case.kernel, case.stride, case.dilation = 1, list(kernel), [stride] * 2, [1, 1]
+    case.padding = [k // 2 for k in kernel]
+    counts = [(n + 2 * p - k) // stride + 1 for n, p, k in zip(sizes[2:], case.padding, kernel, strict=True)]
+    kind = getattr(ow, dtype)
+    given = [
+        ow.from_numpy(draw.standard_normal(each, np.float32)).to(kind)
+        for each in (sizes, (filters, sizes[1], *kernel), (sizes[0], filters, *counts))
+    ]
+    x, w, y = given
+    exact = case.exact(*(t.to(ow.float64).numpy() for t in given))
+    found = [
+        aten.convolution(x, w, None, *case.steps(), False, [0, 0], 1),
+        *aten.convolution_backward(y, x, w, None, *case.steps(), False, [0, 0], 1, [True, True, False])[:2],
+    ]
+    for one, right in zip(found, exact, strict=True):
+        close(one.to(ow.float64).numpy(), right, dtype)
+
+
+def test_what_is_not_finite_stays_in_its_window() -> None:
+    draw = np.random.default_rng(6)
+    x, w = draw.standard_normal((2, 20, 9, 11), np.float32), draw.standard_normal((35, 20, 3, 3), np.float32)
+    x[1, 19, 8, 10], x[0, 3, 0, 0] = np.inf, np.nan
+    found = aten.convolution(
+        ow.from_numpy(x).bfloat16(), ow.from_numpy(w).bfloat16(), None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1
     )
+    odd = ~np.isfinite(found.float().numpy())
+    right = np.zeros_like(odd)
+    right[1, :, 7:, 9:] = right[0, :, :2, :2] = True
+    assert (odd == right).all()
+
+
+#: Kinds of machines with less than this one may have.
+LESS = [
+    correlation.Kind("float", 128, 16), correlation.Kind("float", 256, 16), correlation.Kind("bfloat", 256, 16),
+    correlation.Kind("bfloat", 512, 32, True),
+]  # fmt: skip
+
+
+@pytest.mark.skipif(not llvm.host().streams, reason="registers of other widths")
+@pytest.mark.parametrize("kind", LESS, ids=str)
+def test_machines_with_less_compute_the_same(kind: correlation.Kind) -> None:
+    if kind.bits > llvm.host().vector_bits or (kind.paired and "avx512bf16" not in llvm.host().features):
+        pytest.skip("this machine has no such registers or instructions")
+    dtype = ow.float32 if kind.stored == "float" else ow.bfloat16
+    name = convolution.symbol(dtype)
+    code = objects.load(
+        llvm.compile_object(correlation.source(kind), level=llvm.PROMOTED), (name,),
+        imports={"opweave_run": pool.run_address()},
+    )  # fmt: skip
     run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(code.address(name))
 
-    def operand(array: Array) -> convolution.Operand:
-        return array.ctypes.data, array.shape, [s // array.itemsize for s in array.strides]
+    def operand(x: ow.Tensor) -> convolution.Operand:
+        return x.data_ptr(), x.shape, x.stride()
 
     for seed in range(25):
         case = Case(seed)
-        x, w, y = (array.astype(np.float32) for array in case.drawn(seed))
-        exact = case.exact(*(array.astype(np.float64) for array in (x, w, y)))
+        x, w, y = (ow.from_numpy(array).to(dtype) for array in case.drawn(seed))
+        exact = case.exact(*(t.to(ow.float64).numpy() for t in (x, w, y)))
         for form, a, b, right in (("forward", x, w, exact[0]), ("input", y, w, exact[1]), ("weight", y, x, exact[2])):
-            out = np.full(right.shape, np.nan, np.float32)
+            out = ow.full(right.shape, float("nan"), dtype=dtype)
             parts = operand(out), operand(a), operand(b)
-            for words in convolution.words_of(form, ow.float32, *parts, None, case.groups, case.steps()):
+            for words in convolution.words_of(form, dtype, *parts, None, case.groups, case.steps()):
                 packed = (ctypes.c_int64 * len(words))(*words)
                 assert run(ctypes.addressof(packed)) == 0
-            close(out, right, "float32")
+            close(out.to(ow.float64).numpy(), right, str(dtype).removeprefix("opweave."))

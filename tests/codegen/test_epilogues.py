@@ -11,7 +11,7 @@ import pytest
 
 import opweave
 from opweave import Tensor
-from opweave.codegen import blas
+from opweave.codegen import blas, narrow_products
 from opweave.codegen.native import objects, pool
 from opweave.nn import functional as F
 from opweave.registry import tape
@@ -19,6 +19,7 @@ from opweave.registry.ops import matmul
 
 _WORD, _ADDRESS, _INT = ctypes.c_int64, ctypes.c_void_p, ctypes.c_int
 _RUN = ctypes.CFUNCTYPE(_INT, _ADDRESS, _ADDRESS, _WORD, _INT, _INT, _INT, _ADDRESS)
+_OWN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 
 
 @pytest.fixture
@@ -37,14 +38,21 @@ def followed(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
             found.append(given[then] != 0)
         return run(code, words, *rest)
 
-    callback = _RUN(noting)
-    address = ctypes.cast(callback, ctypes.c_void_p).value
+    own = _OWN(narrow_products.float_address())
+
+    def noting_own(words: int) -> int:
+        found.append(False)  # it has no slabs
+        return own(words)
+
+    callbacks = _RUN(noting), _OWN(noting_own)
+    address, own_address = (ctypes.cast(callback, ctypes.c_void_p).value for callback in callbacks)
     with monkeypatch.context() as patch:
         patch.setattr(pool, "run_address", lambda: address)
+        patch.setattr(narrow_products, "float_address", lambda: own_address)
         spied = blas._library.__wrapped__()
     symbols = blas._found().symbols
     routines = {symbols["blas_sgemm"], symbols["blas_dgemm"]}
-    objects.keep_forever(callback)
+    objects.keep_forever(callbacks)
     monkeypatch.setattr(blas, "_library", lambda: spied)
     # Eager products are NumPy's then, and not counted.
     monkeypatch.setattr(matmul.large, "call", None)

@@ -25,7 +25,8 @@ HALVES = (opweave.bfloat16, opweave.float16)
 #: Rows, summands, columns: parts of groups, of registers, of panels, of blocks of rows, and several blocks of summands.
 SIZES = [
     (1, 1, 1), (3, 5, 7), (16, 32, 16), (17, 33, 65), (100, 64, 130), (200, 513, 70), (1, 300, 200), (5, 0, 4),
-    (0, 3, 3), (33, 1100, 17), (6, 64, 48), (97, 3, 1),
+    (0, 3, 3), (33, 1100, 17), (6, 64, 48), (97, 3, 1), (15, 31, 257), (127, 129, 63), (300, 192, 40), (5, 640, 901),
+    (32, 1024, 512),
 ]  # fmt: skip
 #: How an operand lies: in order, transposed, every other row, every other column.
 LAYOUTS = ("plain", "turned", "rows", "columns")
@@ -203,11 +204,20 @@ def test_other_machines(level: str, dtype: dtypes.DType) -> None:
     assert code and "opweave_run" in wanted
 
 
-@pytest.mark.skipif(llvm.host().vector_bits < 256, reason="another machine's registers")
-@pytest.mark.parametrize("stored", ["bfloat", "i8"])
-def test_machines_without_units(monkeypatch: pytest.MonkeyPatch, stored: str) -> None:
-    """The same code for groups of one number, and registers of 256 bits."""
-    kind = native.Kind(stored, 256, 16, 1)
+#: Kinds of machines with less than this one may have.
+LESS = [
+    native.Kind(stored, bits, bits // 16, size)
+    for stored, pair in (("bfloat", 2), ("i8", 4)) for bits, size in ((256, 1), (512, 1), (512, pair))
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", LESS, ids=str)
+def test_machines_without_units(monkeypatch: pytest.MonkeyPatch, kind: native.Kind) -> None:
+    """The same code for groups of one number, registers of 256 bits, and without tiles."""
+    stored = kind.stored
+    feature = {1: "avx2", 2: "avx512bf16", 4: "avx512vnni"}[kind.size]
+    if llvm.host().vector_bits < kind.bits or feature not in llvm.host().features:
+        pytest.skip("another machine's registers or instructions")
     name = f"opweave_multiply_{stored}"
     code = objects.Code(lambda: native.source(kind), f"narrow {kind}", llvm.PROMOTED)
     loaded = code.load((name, f"{name}_run"), {"opweave_run": pool.run_address()})
@@ -218,8 +228,8 @@ def test_machines_without_units(monkeypatch: pytest.MonkeyPatch, stored: str) ->
         test_8_bit_numbers_are_summed_exactly()
     else:
         test_half_types(opweave.bfloat16)
-        a = opweave.tensor([[2.0**-130]]).bfloat16()  # no unit takes it as zero
-        assert aten.mm(a, a.new_ones(1, 1)).item() == 2.0**-130
+        a = opweave.tensor([[2.0**-130]]).bfloat16()  # no unit of pairs takes it as zero
+        assert aten.mm(a, a.new_ones(1, 1)).item() == (2.0**-130 if kind.size == 1 else 0)
 
 
 def test_errors() -> None:
@@ -234,3 +244,47 @@ def test_errors() -> None:
 
 def test_words() -> None:
     assert len(native.FIELDS) == narrow_products._WORDS
+
+
+def test_what_is_not_finite_stays_in_its_row_and_column() -> None:
+    """Beyond the last row, column and summand nothing is multiplied by it."""
+    for m, k, n in ((17, 33, 47), (5, 67, 301), (40, 130, 70)):
+        for layout in ("plain", "turned"):
+            x, y = numbers(m, k), numbers(k, n)
+            x[m - 1, k - 1], x[2, 0], y[k - 1, n - 1], y[0, 1] = np.inf, np.nan, -np.inf, np.nan
+            a, b = laid(x, opweave.bfloat16, "plain"), laid(y, opweave.bfloat16, layout)
+            found = whole(aten.mm(a, b))
+            with np.errstate(invalid="ignore"):
+                exact = whole(a) @ whole(b)
+            assert (np.isnan(found) == np.isnan(exact)).all()
+            rest = np.isfinite(exact)
+            assert (found[~rest & ~np.isnan(exact)] == exact[~rest & ~np.isnan(exact)]).all()
+            assert np.abs(found[rest] - exact[rest]).max() < 0.5
+
+
+def test_rows_that_part_lines_of_the_cache() -> None:
+    a, b = laid(numbers(70, 260), opweave.bfloat16, "plain"), laid(numbers(260, 90), opweave.bfloat16, "turned")
+    for first, last in ((1, 260), (3, 259), (32, 256), (0, 31)):
+        left, right = a[1:, first:last], b[first:last, 1:]
+        check(aten.mm(left, right), whole(left) @ whole(right), np.abs(whole(left)) @ np.abs(whole(right)))
+        few = left[:5]
+        check(aten.mm(few, right), whole(few) @ whole(right), np.abs(whole(few)) @ np.abs(whole(right)))
+
+
+def test_sums_are_rounded_to_the_nearest() -> None:
+    a = opweave.zeros(20, 64, dtype=opweave.bfloat16)
+    a[:, 0], a[:, 2] = 4096, 1
+    b = a.clone()
+    for last, total in ((1.0, 2.0**24), (3.0, 2.0**24 + 4), (-1.0, 2.0**24 - 1)):
+        b[:, 2] = last
+        # What is near 0 shows the bits of the sum.
+        found = aten.addmm(opweave.full((20, 20), -(2.0**24), dtype=opweave.bfloat16), a, b.t())
+        assert (found.float().numpy() == total - 2.0**24).all()
+
+
+def test_results_below_the_smallest_normal_number() -> None:
+    """Rounding keeps them, whatever the unit that multiplies does."""
+    term = opweave.tensor(np.linspace(-5, 5, 40).astype(np.float32) * 2.0**-128).bfloat16()
+    zeros = opweave.zeros(3, 8, dtype=opweave.bfloat16)
+    found = aten.addmm(term, zeros, opweave.zeros(8, 40, dtype=opweave.bfloat16))
+    assert (found.float().numpy() == term.float().numpy()).all() and (found != 0).sum() > 100

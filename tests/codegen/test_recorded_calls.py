@@ -45,6 +45,7 @@ def names(t: Tensor) -> list[str]:
 
 
 x, w, b, square = leaf(4, 6), leaf(3, 6, seed=1), leaf(3, seed=2), leaf(6, 6, seed=3)
+cube = leaf(2, 4, 6, seed=4)
 FORMS: dict[str, tuple[Any, Callable[[], Tensor]]] = {
     "linear": (aten.linear.default, lambda: nn.functional.linear(x, w, b)),
     "linear of data": (aten.linear.default, lambda: nn.functional.linear(x.detach(), w, b)),
@@ -55,7 +56,18 @@ FORMS: dict[str, tuple[Any, Callable[[], Tensor]]] = {
     "softmax": (aten.softmax.int, lambda: aten.softmax.int(x, -1)),
     "log_softmax over columns": (aten.log_softmax.int, lambda: aten.log_softmax.int(square, 0)),
     "square @ square": (method("__matmul__"), lambda: square @ square),
-}
+    # What lies between is saved, or the result is a view of it.
+    "linear of batches": (aten.linear.default, lambda: nn.functional.linear(cube, w, b)),
+    "attention": (aten.scaled_dot_product_attention.default, lambda: nn.functional.scaled_dot_product_attention(
+        cube, cube, cube, is_causal=True)),
+    "mse_loss": (aten.mse_loss.default, lambda: nn.functional.mse_loss(square, square * 2)),
+    "rms_norm": (aten.rms_norm.default, lambda: nn.functional.rms_norm(x, [6])),
+    "gelu": (aten.gelu.default, lambda: nn.functional.gelu(x)),
+    "gelu of columns": (aten.gelu.default, lambda: nn.functional.gelu(square[:, ::2])),
+    "mean of rows": (aten.mean.dim, lambda: aten.mean.dim(x, [1])),
+    "std": (aten.std.correction, lambda: aten.std.correction(x)),
+    "copy of a turned one": (aten.reshape.default, lambda: aten.reshape.default(cube.transpose(0, 1), [4, 12])),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FORMS)

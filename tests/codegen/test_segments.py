@@ -17,6 +17,8 @@ from hypothesis import given, settings, strategies as st
 from test_host import lines, whole
 
 import opweave
+import opweave.nn.functional as F
+from opweave import nn
 from opweave.codegen import blas
 from opweave.codegen.aot import compile_kernel
 from opweave.codegen.host import segments as planning
@@ -415,3 +417,27 @@ def test_threads() -> None:
 
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(work, range(8)))
+
+
+def test_a_segment_reads_under_another_name_what_it_wrote() -> None:
+    """Attention with a bias that is learnt: a product and its transposed view are both saved, and read in between."""
+    opweave.manual_seed(0)
+    weights = [nn.Parameter(opweave.randn(32, 32) * 0.1) for _ in range(4)]
+    scale, table = nn.Parameter(opweave.ones(32)), nn.Embedding(8, 4)
+
+    def attend(x: Tensor) -> Tensor:
+        y = x * (x.pow(2).mean(-1, keepdim=True) + 1e-6).rsqrt() * scale
+        q, k, v = (F.linear(y, weights[i]).view(2, 16, -1, 8).transpose(1, 2) for i in range(3))
+        away = (opweave.arange(16)[None, :] - opweave.arange(16)[:, None]).abs() // 2
+        z = F.scaled_dot_product_attention(q, k, v, attn_mask=table(away).permute(2, 0, 1).unsqueeze(0), scale=1.0)
+        return F.linear(z.transpose(1, 2).reshape(2, 16, 32), weights[3]).square().mean()
+
+    x, found = opweave.randn(2, 16, 32), []
+    for call in (attend, opweave.compile(attend, fullgraph=True)):
+        call(x).backward()
+        parameters: list[Any] = [*weights, scale, table.weight]
+        found.append([p.grad.numpy().copy() for p in parameters])
+        for p in parameters:
+            p.grad = None
+    for eager, compiled in zip(*found, strict=True):
+        np.testing.assert_allclose(compiled, eager, rtol=1e-4, atol=1e-7)

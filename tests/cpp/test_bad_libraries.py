@@ -30,6 +30,9 @@ CASES = [
     ("5", RegistrationError, "no op 'aten::there_is_none'", "if (is('5'))"),
     ("6", RegistrationError, "no registration today", "OPWEAVE_LIBRARY(cppbad_throws"),
     ("9", RegistrationError, "it has to work for ops of all types", "m.fallback(same)"),
+    ("v", RegistrationError, "no op 'cppbad_half::nothing'", 'm.def("nothing(Tensor x)'),
+    ("w", RegistrationError, "another schema", 'm.def("g(Tensor x, int k)'),
+    ("x", RegistrationError, "no kernel for CUDA", 'm.impl("g", same, opweave::_Reg'),
     ("s", SchemaError, "", 'm.def("h(Tensor x -> Tensor")'),
 ]
 

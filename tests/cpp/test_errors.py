@@ -32,6 +32,9 @@ THROWN = [
     ("exception", RuntimeError, "std::exception"),
     ("int", RuntimeError, "not derived from std::exception"),
     ("other", RuntimeError, "not derived from std::exception"),
+    ("no text", RuntimeError, "an exception without a text"),
+    ("latin", RuntimeError, r"caf\xe9 \xed\xa0\x80 \xf4\x90\x80\x80" + " \u00e9 \U0001f600 " + r"\xe2\x82"),
+    ("checked latin", RuntimeError, r"caf\xe9"),
 ]
 
 
@@ -105,6 +108,21 @@ def test_wrong_arguments(e):
         e.boom(3)
     with pytest.raises((OverflowError, TypeError)):
         e.size(x, 2**70)
+
+
+def test_lists_that_are_shorter_than_the_kernel_reads(e):
+    assert e.second([1, 2]) == 2 and e.second(3) == 3
+    for short in ([1], []):
+        with pytest.raises(IndexError, match=f"index 1 is outside of {len(short)} elements"):
+            e.second(short)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("nothing", "0 values"), ("text", "str, where the schema returns Tensor"), ("more", "2 values")]
+)
+def test_what_a_boxed_kernel_leaves_is_what_the_schema_returns(e, name, text):
+    with pytest.raises(RegistrationError, match=f"a boxed kernel left {text}"):
+        getattr(e, f"leaves_{name}")(opweave.ones(2))
 
 
 def test_bad_sizes_of_new_tensors(e):

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import opweave
+from opweave import FakeTensorMode
+from opweave.registry.errors import OpweaveError
 from opweave.registry.keys import DispatchKey, include_keys
 
 
@@ -25,7 +27,7 @@ def test_functions_become_ops(myops, xy, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["def3", "def4", "def5", "def6", "tagged", "from_lambda", "from_made_lambda", "by_key", "by_device"]
+    "name", ["def3", "def4", "def5", "def6", "tagged", "tagged_fn", "from_lambda", "from_made_lambda", "by_key", "by_device"]
 )  # fmt: skip
 def test_each_way_to_define_and_implement(myops, xy, name):
     x = xy[0]
@@ -39,6 +41,14 @@ def test_schemas_are_given_or_inferred(myops):
     assert myops.overloaded.int(1) == 3 and myops.overloaded.float(1.0) == 2.0
     assert myops.overloaded.overloads() == ["float", "int"]
     assert [tag.name for tag in myops.tagged.default.tags] == ["pt2_compliant_tag", "pointwise"]
+    assert [tag.name for tag in myops.tagged_fn.default.tags] == ["pointwise"]
+    for any_type in (myops.any_of, myops.any_too):
+        assert [any_type(value) for value in (3, 2.5, "text")] == [3, 2.5, "text"]
+
+
+def test_the_module_with_the_rules_by_the_older_name(myops):
+    with FakeTensorMode(), pytest.raises(OpweaveError, match="pip install myops"):
+        myops.elsewhere(opweave.ones(2))
 
 
 def test_a_second_namespace_of_one_file(myops, xy):

@@ -48,8 +48,45 @@ def _of_transformers() -> Iterator[tuple[str, Any, dict[str, np.ndarray], float]
         yield f"llama-{attention}", lambda c=llama: hf.LlamaForCausalLM(c), words, TOLERANCE
         yield f"bert-{attention}", lambda c=bert: hf.BertForMaskedLM(c), words, TOLERANCE
         yield f"vit-{attention}", lambda c=vit: hf.ViTForImageClassification(c), pictures, TOLERANCE
+    yield from _more_of_transformers(hf, text, image, size)
     resnet = hf.ResNetConfig(embedding_size=16, hidden_sizes=[16, 32], depths=[1, 1], num_labels=5)
     yield "resnet", lambda: hf.ResNetForImageClassification(resnet), pictures, TOLERANCE
+
+
+def _more_of_transformers(
+    hf: Any, text: np.ndarray, image: np.ndarray, size: dict[str, int]
+) -> Iterator[tuple[str, Any, dict[str, np.ndarray], float]]:
+    """Encoders beside decoders, two kinds of input, convolutions over time; attention as the package chooses it."""
+    words = {"input_ids": text, "labels": text}
+    ends = {"bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 2}
+    t5 = hf.T5Config(
+        vocab_size=96, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, dropout_rate=0.0,
+        decoder_start_token_id=2, pad_token_id=2, eos_token_id=1,
+    )  # fmt: skip
+    qwen = hf.Qwen2Config(vocab_size=96, num_key_value_heads=2, **size, **ends)
+    mistral = hf.MistralConfig(vocab_size=96, num_key_value_heads=2, sliding_window=8, **size, **ends)
+    distil = hf.DistilBertConfig(
+        vocab_size=96, dim=32, n_layers=2, n_heads=4, hidden_dim=64, dropout=0.0, attention_dropout=0.0
+    )
+    about = {"attention_dropout": 0.0, **size}
+    clip = hf.CLIPConfig(
+        text_config={"vocab_size": 96, "max_position_embeddings": 32, **ends, **about},
+        vision_config={"image_size": 32, "patch_size": 8, **about}, projection_dim=16,
+    )  # fmt: skip
+    whisper = hf.WhisperConfig(
+        vocab_size=96, num_mel_bins=8, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
+        decoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64, max_source_positions=16,
+        max_target_positions=32, dropout=0.0, attention_dropout=0.0, decoder_start_token_id=2, **ends,
+    )  # fmt: skip
+    sound = np.random.default_rng(4).standard_normal((2, 8, 32)).astype(np.float32)
+    heard = {"input_features": sound, "labels": text}
+    said = {"decoder_input_ids": text}
+    yield "t5", lambda: hf.T5ForConditionalGeneration(t5), words | said, TOLERANCE
+    yield "whisper", lambda: hf.WhisperForConditionalGeneration(whisper), heard | said, TOLERANCE
+    yield "qwen2", lambda: hf.Qwen2ForCausalLM(qwen), words, TOLERANCE
+    yield "mistral", lambda: hf.MistralForCausalLM(mistral), words, TOLERANCE
+    yield "distilbert", lambda: hf.DistilBertForMaskedLM(distil), words, TOLERANCE
+    yield "clip", lambda: hf.CLIPModel(clip), {"input_ids": text, "pixel_values": image}, TOLERANCE
 
 
 def _of_timm() -> Iterator[tuple[str, Any, dict[str, np.ndarray], float]]:
@@ -61,6 +98,8 @@ def _of_timm() -> Iterator[tuple[str, Any, dict[str, np.ndarray], float]]:
     image = np.random.default_rng(3).standard_normal((4, 3, 64, 64)).astype(np.float32)
     settings: dict[str, dict[str, int]] = {
         "resnet18": {}, "vit_tiny_patch16_224": {"img_size": 64}, "mobilenetv3_small_050": {}, "convnext_atto": {},
+        "efficientnet_b0": {}, "regnety_002": {}, "densenet121": {}, "mixer_s32_224": {"img_size": 64},
+        "swin_s3_tiny_224": {"img_size": 64, "window_size": 2},
     }  # fmt: skip
     for name, about in settings.items():
         yield f"timm-{name}", lambda n=name, a=about: create(n, a), {"x": image}, DEEP
@@ -81,7 +120,8 @@ def outcome(torch: Any, model: Any, inputs: dict[str, np.ndarray], call: Any = N
     model.train()
     model.zero_grad()
     out = (call or model)(**{name: torch.from_numpy(array) for name, array in inputs.items()})
-    loss, logits = (out.loss, out.logits) if hasattr(out, "logits") else (out.square().mean(), out)
+    logits = logits_of(out)
+    loss = out.loss if hasattr(out, "loss") and out.loss is not None else logits.square().mean()
     loss.backward()
     found = {"loss": loss, "logits": logits}
     found |= {f"gradient of {name}": p.grad for name, p in model.named_parameters() if p.grad is not None}
@@ -94,7 +134,14 @@ def inference(torch: Any, model: Any, inputs: dict[str, np.ndarray], call: Any =
     given = {name: torch.from_numpy(array) for name, array in inputs.items() if name != "labels"}
     with torch.no_grad():
         out = (call or model)(**given)
-    return {"inference": (out.logits if hasattr(out, "logits") else out).numpy().copy()}
+    return {"inference": logits_of(out).numpy().copy()}
+
+
+def logits_of(out: Any) -> Any:
+    """What a model gives: a tensor, or a tuple with names, in which it may have two of them."""
+    return next(
+        (found for name in ("logits", "logits_per_image") if (found := getattr(out, name, None)) is not None), out
+    )
 
 
 def start(torch: Any, model: Any) -> None:
@@ -133,8 +180,8 @@ def check(path: str, part: str) -> bool:
     good = True
     for name, model, inputs, tolerance in models(part):
         wanted = {key.removeprefix(f"{name}/"): known[key] for key in known.files if key.startswith(f"{name}/")}
-        compiled = opweave.compile(model)
-        tries = [(f"{name}", None, 1), (f"{name} compiled", compiled, 3)]
+        compiled, whole = opweave.compile(model), opweave.compile(model, fullgraph=True)
+        tries = [(name, None, 1), (f"{name} compiled", compiled, 3), (f"{name} as one graph", whole, 2)]
         for text, call, times in tries:
             found = dict[str, np.ndarray]()
             began = time.perf_counter()
@@ -152,7 +199,7 @@ def check(path: str, part: str) -> bool:
                 )
                 if not error <= worst:
                     worst, where = error, key
-            parts = "" if call is None else f"; {how(compiled)}"
+            parts = "" if call is None else f"; {how(call)}"
             same = found.keys() == wanted.keys() and worst <= tolerance and "parts" not in parts
             good &= same
             print(

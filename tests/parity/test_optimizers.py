@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import opweave
+from opweave.registry.errors import UnsupportedError
 
 torch = pytest.importorskip("torch", reason="the oracle of parity tests is PyTorch, which is not installed")
 
@@ -34,6 +35,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("Rprop", {"lr": 0.1, "step_sizes": (0.02, 0.15)}),
     ("ASGD", {"lr": 0.1, "weight_decay": 0.1, "lambd": 0.1}),
     ("ASGD", {"t0": 2.0, "maximize": True}),
+    ("Adafactor", {}),
+    ("Adafactor", {"lr": 0.5, "weight_decay": 0.1, "d": 1.5, "eps": (1e-3, 1e-2), "maximize": True}),
 ]
 
 
@@ -44,7 +47,7 @@ def parameters(lib: Any, arrays: list[np.ndarray]) -> list[Any]:
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_steps(name: str, options: dict[str, Any], compiled: bool) -> None:
-    if compiled and name not in ("Adam", "NAdam", "RMSprop", "Rprop", "ASGD"):
+    if compiled and name not in ("Adam", "NAdam", "RMSprop", "Rprop", "ASGD", "Adafactor"):
         pytest.skip("compiled ones are a few")  # no difference: they take the same formulas
     draw = np.random.default_rng(0)
     arrays = [draw.standard_normal(size).astype(np.float32) for size in ((4, 3), (7,), (2,))]
@@ -80,6 +83,114 @@ def test_steps(name: str, options: dict[str, Any], compiled: bool) -> None:
     theirs.step()
     for one, other in zip(*made, strict=True):
         close(one.detach().numpy(), other.detach().numpy(), "optim")
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"lr": 0.1},
+        {"lr": 0.1, "nesterov": False, "weight_decay": 0.0, "adjust_lr_fn": "match_rms_adamw", "ns_steps": 3},
+    ],
+    ids=["usual", "others"],
+)
+def test_steps_of_muon(options: dict[str, Any], compiled: bool) -> None:
+    draw = np.random.default_rng(0)
+    arrays = [draw.standard_normal(size).astype(np.float32) for size in ((4, 3), (3, 7), (2, 2))]
+    ours, theirs = parameters(opweave, arrays), parameters(torch, arrays)
+    one, other = opweave.optim.Muon(ours, **options), torch.optim.Muon(theirs, **options)
+    assert one.state_dict()["param_groups"] == other.state_dict()["param_groups"]
+    step: Any = one.step
+    if compiled:
+        one.init_state()
+        step = opweave.compile(one.step)
+    for i in range(4):
+        for ps, lib in ((ours, opweave), (theirs, torch)):
+            for p, a in zip(ps, arrays, strict=True):
+                p.grad = lib.from_numpy((a * np.float32(np.cos(i)) + np.float32(0.1)).copy())
+        step()
+        other.step()
+        for p, q in zip(ours, theirs, strict=True):
+            # Directions are computed in bfloat16.
+            close(p.detach().numpy(), q.detach().numpy(), "Muon")
+    for key, kept in other.state_dict()["state"].items():
+        close(one.state_dict()["state"][key]["momentum_buffer"].numpy(), kept["momentum_buffer"].numpy(), "optim")
+
+
+def averaged_models(lib: Any, options: dict[str, Any]) -> list[Any]:
+    """What a model that is averaged over five steps gives, its state, and the rates."""
+    model = lib.nn.Sequential(lib.nn.Linear(3, 4), lib.nn.BatchNorm1d(4), lib.nn.Linear(4, 2))
+    with lib.no_grad():
+        for i, p in enumerate(model.parameters()):
+            p.copy_(lib.linspace(-1.0, 1.0, p.numel()).reshape(p.shape) * (i + 1))
+    swa = lib.optim.swa_utils
+    options = dict(options)
+    make = options.pop("how", None)
+    if make is not None:
+        options[make[0]] = getattr(swa, make[1])(*make[2:])
+    averaged = swa.AveragedModel(model, **options)
+    optimizer = lib.optim.SGD(model.parameters(), lr=0.01)
+    schedule = swa.SWALR(optimizer, swa_lr=0.002, anneal_epochs=3, anneal_strategy="linear" if make else "cos")
+    batches = [lib.linspace(-1.0, 1.0, 12).reshape(4, 3).sin() * (k + 1) for k in range(5)]
+    rates = []
+    for x in batches:
+        optimizer.zero_grad()
+        model(x).square().mean().backward()
+        optimizer.step()
+        averaged.update_parameters(model)
+        schedule.step()
+        rates.append(schedule.get_last_lr()[0])
+    state = {name: t.detach().numpy().copy() for name, t in averaged.state_dict().items()}
+    swa.update_bn([(x, 0) for x in batches], averaged)
+    averaged.eval()
+    after = [t.numpy().copy() for name, t in averaged.state_dict().items() if "running" in name]
+    return [state, after, averaged(batches[0]).detach().numpy(), np.array(rates)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"how": ("multi_avg_fn", "get_ema_multi_avg_fn", 0.9)},
+        {"how": ("avg_fn", "get_ema_avg_fn", 0.9)},
+        {"how": ("multi_avg_fn", "get_swa_multi_avg_fn")},
+        {"how": ("avg_fn", "get_swa_avg_fn"), "use_buffers": True},
+    ],
+    ids=["plain", "ema, many", "ema", "swa, many", "swa, buffers"],
+)
+def test_averages_of_weights(options: dict[str, Any]) -> None:
+    ours, theirs = averaged_models(opweave, options), averaged_models(torch, options)
+    assert list(ours[0]) == list(theirs[0])
+    for name, value in theirs[0].items():
+        assert ours[0][name].dtype == value.dtype
+        close(ours[0][name], value, "optim")
+    for one, other in zip(ours[1], theirs[1], strict=True):
+        close(one, other, "optim")
+    close(ours[2], theirs[2], "beside PyTorch")
+    close(ours[3], theirs[3], "optim")
+
+
+def test_averages_of_whole_numbers() -> None:
+    found: list[list[Any]] = [[], []]
+    for lib, results in zip((opweave, torch), found, strict=True):
+        swa = lib.optim.swa_utils
+        for average in (None, swa.get_ema_multi_avg_fn(0.75), swa.get_swa_multi_avg_fn()):
+            model: Any = lib.nn.BatchNorm1d(2)
+            averaged = swa.AveragedModel(model, use_buffers=True, multi_avg_fn=average)
+            for count in (0, 7, 9, -20):
+                model.num_batches_tracked.fill_(count)
+                try:
+                    averaged.update_parameters(model)
+                    results.append(averaged.module.num_batches_tracked.item())
+                except RuntimeError:
+                    results.append("refused")
+    assert found[0] == found[1]
+    assert "refused" in found[0]
+
+
+def test_there_are_no_sparse_gradients() -> None:
+    with pytest.raises(UnsupportedError, match="sparse"):
+        opweave.optim.SparseAdam([opweave.nn.Parameter(opweave.ones(1))])
 
 
 def test_closures_of_lbfgs():

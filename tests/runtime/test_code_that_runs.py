@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import ctypes
 import dataclasses
 import inspect
 import os
@@ -118,6 +119,88 @@ def test_the_environment_is_guarded(monkeypatch) -> None:
     with pytest.raises(UnsupportedError, match=r"os\.environ"):
         writes(x)
     assert os.environ["OPWEAVE_TEST_SCALE"] == "3"
+
+
+def test_one_graph_is_what_calls_run() -> None:
+    x = opweave.arange(4.0)
+    f = opweave.compile(scaled, fullgraph=True)
+    np.testing.assert_array_equal(f(x).numpy(), [0, 2, 4, 6])
+    assert len(f.entries) == 1
+    np.testing.assert_array_equal(f(x).numpy(), [0, 2, 4, 6])
+    assert len(f.entries) == 1
+    try:
+        settings.scale = 3.0
+        np.testing.assert_array_equal(f(x).numpy(), [0, 3, 6, 9])
+        assert len(f.entries) == 2
+        settings.timed = True
+        for _ in range(2):
+            with pytest.raises(UnsupportedError, match=r"time\.time"):
+                f(x)
+        settings.timed = False
+        np.testing.assert_array_equal(f(x).numpy(), [0, 3, 6, 9])
+    finally:
+        settings.__init__()
+
+
+def test_one_graph_is_differentiated() -> None:
+    f = opweave.compile(scaled, fullgraph=True)
+    for _ in range(3):
+        x = opweave.ones(3, requires_grad=True)
+        f(x).sum().backward()
+        assert x.grad is not None
+        assert x.grad.tolist() == [2.0] * 3
+    assert len(f.entries) == 1
+
+
+def test_what_certainly_runs_is_refused_before_it_does() -> None:
+    counted = []
+
+    def f(x: Tensor) -> Tensor:
+        counted.append(1)
+        return x * time.time()
+
+    with pytest.raises(UnsupportedError, match=r"time\.time"):
+        opweave.compile(f, fullgraph=True)(opweave.ones(2))
+    assert not counted
+
+
+kept: list[Tensor] = []
+
+
+def fills(x: Tensor) -> Tensor:
+    if not kept:
+        kept.append(x * 0 + 5)
+    return x + kept[0]
+
+
+def fills_or_scales(x: Tensor, fill: bool) -> Tensor:
+    return fills(x) if fill else scaled(x)
+
+
+@pytest.mark.parametrize("fullgraph", [False, True])
+def test_a_trace_leaves_nothing_where_it_was_not_followed(fullgraph: bool) -> None:
+    x = opweave.ones(2)
+    f = opweave.compile(fills_or_scales, fullgraph=fullgraph)
+    try:
+        for _ in range(2):
+            assert f(x, False).tolist() == [2.0, 2.0]
+        for _ in range(2):
+            assert f(x, True).tolist() == [6.0, 6.0]
+        assert [t.tolist() for t in kept] == [[5.0, 5.0]]
+        assert f(x, False).tolist() == [2.0, 2.0]
+    finally:
+        kept.clear()
+
+
+class Plain(ctypes.c_int):
+    """Its metaclass is written in C, and has no module."""
+
+    factor = 3.0
+
+
+def test_a_class_made_by_a_metaclass_of_c_is_read() -> None:
+    f = opweave.compile(lambda x: x * Plain.factor, fullgraph=True)
+    assert f(opweave.ones(2)).tolist() == [3.0, 3.0]
 
 
 @dataclasses.dataclass

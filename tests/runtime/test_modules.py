@@ -11,6 +11,7 @@ import pytest
 
 import opweave
 from opweave import nn, optim
+from opweave.nn.modules.states import StateError
 from opweave.registry.errors import ArgumentError, AutogradError, UnsupportedError
 
 
@@ -88,6 +89,10 @@ def test_other_forms_of_compiling_a_module(net):
     held(compiled, net, x)
     assert isinstance(compiled, nn.Module)
     assert next(iter(compiled.state_dict())) == "_orig_mod.scale"
+    with pytest.raises(StateError, match=r"hint: the names are those of a compiled module: save its \._orig_mod"):
+        Net().load_state_dict(compiled.state_dict())
+    with pytest.raises(StateError, match=r"hint: the names are those of a module that is not compiled"):
+        compiled.load_state_dict(net.state_dict())
     assert next(iter(compiled.parameters())) is net.scale
     assert compiled.factor == 2
     compiled.eval()

@@ -41,6 +41,15 @@ KINDS = [
 ]
 
 
+def features_of(kind: str) -> TargetFeatures:
+    """This machine's with AMX, without, or without any instruction for narrow types."""
+    here = TargetFeatures.of(llvm.host())
+    if kind == "here":
+        return here
+    without = replace(here, bf16_tiles=False, int8_tiles=False)
+    return without if kind == "registers" else replace(without, bf16_dots=False, int8_dots=False)
+
+
 @pytest.mark.parametrize(("dtype", "acc"), KINDS, ids=lambda v: str(v) if isinstance(v, tl.dtype) else np.dtype(v).name)
 @pytest.mark.parametrize("shape", [(70, 50, 33), (16, 16, 16)], ids=str)
 def test_matmul(dtype: type, acc: tl.dtype, shape: tuple[int, int, int]) -> None:
@@ -99,12 +108,12 @@ def strided(
     tl.store(c_ptr + rm[:, None] * N + rn[None, :], acc, mask=(rm[:, None] < M) & (rn[None, :] < N))
 
 
-@pytest.mark.parametrize("narrow", [True, False])
+@pytest.mark.parametrize("features", ["here", "registers", "widened"])
 @pytest.mark.parametrize(("turned_a", "turned_b"), [(False, True), (True, False)])
 @pytest.mark.parametrize("tile", [(16, 16, 32), (32, 128, 64), (64, 32, 128)], ids=str)
 @pytest.mark.parametrize("dtype", [BF16, np.int8], ids=lambda t: np.dtype(t).name)
 def test_narrow_operands_in_every_order(
-    dtype: type, tile: tuple[int, int, int], turned_a: bool, turned_b: bool, narrow: bool
+    dtype: type, tile: tuple[int, int, int], turned_a: bool, turned_b: bool, features: str
 ) -> None:
     """By the machine's instructions for narrow types, where it has them, and without."""
     (bm, bn, bk), rng = tile, np.random.default_rng(0)
@@ -117,11 +126,9 @@ def test_narrow_operands_in_every_order(
     left, right = a.T if turned_a else a, b.T if turned_b else b
     (am, ak), (bk_, bn_) = ([s // a.itemsize for s in x.strides] for x in (left, right))
     out = np.zeros((m, n), np.int32 if whole else np.float32)
-    features = TargetFeatures.of(llvm.host())
-    features = features if narrow else replace(features, bf16_dots=False, int8_dots=False)
     launch(
         strided, (2, 2), a, b, out, m, n, k, AM=am, AK=ak, BK_=bk_, BN_=bn_, ACC=tl.int32 if whole else tl.float32,
-        BM=bm, BN=bn, BK=bk, TWICE=turned_a, features_=features,
+        BM=bm, BN=bn, BK=bk, TWICE=turned_a, features_=features_of(features),
     )  # fmt: skip
     if turned_a:
         left = left + left
@@ -133,34 +140,41 @@ def test_narrow_operands_in_every_order(
     assert np.all(np.abs(out - (exact[0] @ exact[1] + 3)) <= bound)
 
 
-def test_narrow_operands_at_the_ends_of_their_range() -> None:
+@pytest.mark.parametrize("kind", ["here", "registers"])
+def test_narrow_operands_at_the_ends_of_their_range(kind: str) -> None:
+    features = features_of(kind)
     for x, y in ((-128, -128), (-128, 127), (127, 127)):
         a, b, out = np.full((16, 64), x, np.int8), np.full((64, 16), y, np.int8), np.zeros((16, 16), np.int32)
-        launch(matmul, (1, 1), a, b, out, 16, 16, 64, ACC=tl.int32, BM=16, BN=16, BK=32)
+        launch(matmul, (1, 1), a, b, out, 16, 16, 64, ACC=tl.int32, BM=16, BN=16, BK=32, features_=features)
         np.testing.assert_array_equal(out, x * y * 64)
     rng = np.random.default_rng(0)
     a, b = (rng.integers(-9, 9, (32, 32)).astype(BF16) for _ in range(2))
     a[3, 5], a[4, 7], a[6, 9], b[9, 11] = np.inf, np.nan, 0, -np.inf
     out = np.zeros((32, 32), np.float32)
-    launch(matmul, (1, 1), a, b, out, 32, 32, 32, ACC=tl.float32, BM=32, BN=32, BK=32)
+    launch(matmul, (1, 1), a, b, out, 32, 32, 32, ACC=tl.float32, BM=32, BN=32, BK=32, features_=features)
     with np.errstate(invalid="ignore"):
         np.testing.assert_array_equal(out, a.astype(np.float64) @ b.astype(np.float64))
 
 
-@pytest.mark.parametrize(
-    ("dtype", "name"), [(BF16, "llvm.x86.avx512bf16.dpbf16ps.512"), (np.int8, "llvm.x86.avx512.vpdpbusd.512")]
-)
-def test_narrow_instructions_are_for_machines_that_have_them(dtype: type, name: str) -> None:
+@pytest.mark.parametrize("features", ["here", "registers", "widened"])
+@pytest.mark.parametrize("dtype", [BF16, np.int8], ids=lambda t: np.dtype(t).name)
+def test_narrow_instructions_are_for_machines_that_have_them(dtype: type, features: str) -> None:
+    whole = dtype is np.int8
     host = llvm.host()
-    if not {"avx512bf16", "avx512vnni"} <= host.features:
+    names = {
+        "here": "tdpbssd" if whole else "tdpbf16ps",
+        "registers": "avx512.vpdpbusd.512" if whole else "avx512bf16.dpbf16ps.512",
+        "widened": "",
+    }
+    needed = {"here": "amx-tile", "registers": "avx512vnni" if whole else "avx512bf16", "widened": "sse2"}[features]
+    if needed not in host.features and host.triple.startswith("x86_64"):
         pytest.skip("the machine has no such instructions")
-    a, out = np.zeros((64, 64), dtype), np.zeros((64, 64), np.int32 if dtype is np.int8 else np.float32)
-    acc = tl.int32 if dtype is np.int8 else tl.float32
-    for features, count in ((TargetFeatures.of(host), 1), (TargetFeatures(512), 0)):
-        text = compiled(
-            matmul, a, a, out, 64, 64, 64, ACC=acc, BM=64, BN=64, BK=64, features_=features
-        )[2].llvm_ir  # fmt: skip
-        assert text.count(f"declare <16 x {'i32' if dtype is np.int8 else 'float'}> @{name}(") == count
+    a, out = np.zeros((64, 64), dtype), np.zeros((64, 64), np.int32 if whole else np.float32)
+    text = compiled(
+        matmul, a, a, out, 64, 64, 64, ACC=tl.int32 if whole else tl.float32, BM=64, BN=64, BK=64,
+        features_=features_of(features),
+    )[2].llvm_ir  # fmt: skip
+    assert {name for name in names.values() if name and f" @llvm.x86.{name}(" in text} == {names[features]} - {""}
 
 
 @triton.jit

@@ -48,11 +48,11 @@ class _Module(Depthwise):
     def text(self) -> str:
         """All functions."""
         parts = [
-            _HEAD, self._masked_load(), self._narrow(), self._pairs(), *(self._micro(v) for v in (1, 2, 3)),
-            self._copy(), self._zero(), self._fill(), self._plan(), self._columns(), self._filters(), self._turned(),
-            self._scatter(), self._survey(), self._careful(), self._correlate(), self._weight(), self._gather(),
-            self._depthwise(), self._depthwise_weight(), self._entry(),
-            '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}',
+            _HEAD, self._masked_load(), self._narrow(), self._several(), self._pairs(),
+            *(self._micro(v) for v in (1, 2, 3)), self._copy(), self._zero(), self._fill(), self._plan(),
+            self._columns(), self._filters(), self._turned(), self._scatter(), self._survey(), self._careful(),
+            self._correlate(), self._weight(), self._gather(), self._depthwise(), self._depthwise_weight(),
+            self._entry(), '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}',
         ]  # fmt: skip
         return "\n\n".join(parts)
 

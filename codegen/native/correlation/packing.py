@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from opweave.codegen.native.correlation.vectors import PAIRED, Vectors
+from opweave.codegen.native.amx import ROWS
+from opweave.codegen.native.correlation.vectors import PAIRED, TILED, Vectors
 from opweave.codegen.native.correlation.words import BLOCK, PIECE, PITCH, Record
 from opweave.codegen.native.emitting import Function, Int
 
@@ -305,6 +306,9 @@ class Packing(Vectors):
         with f.when((k & 1).equals(1)), f.loop(0, f.param("width"), n) as v:
             low = self._vload(f, self._at(f, "%at", (k - 1) * self.wide + v))
             joined(f, low, "zeroinitializer", self._at(f, "%at", k // 2 * self.wide + v))
+        if self.kind.tiles:
+            with f.loop(k.up(2), k.up(2 * ROWS) * ROWS) as i, f.loop(0, f.param("width"), n) as v:
+                self._vstore(f, "zeroinitializer", self._at(f, "%at", i * self.wide + v))
         rows = f.end()
         f = Function("internal void", "pair.places", ["ptr at", "i64 rows", "i64 k"], "noinline")
         k = f.param("k")
@@ -317,7 +321,9 @@ class Packing(Vectors):
                 last = self._at(f, row, k // 2)
                 pair = f.op(f"load i32, ptr {last}")
                 f.line(f"store i32 {f.op(f'and i32 {pair}, 65535')}, ptr {last}")
-        return "\n\n".join((PAIRED, rows, f.end()))
+            if self.kind.tiles:
+                self._vstore(f, "zeroinitializer", self._at(f, row, k.up(2)))
+        return "\n\n".join((PAIRED, *([TILED] if self.kind.tiles else []), rows, f.end()))
 
     def _is_turned(self, c: Record) -> Int:
         """Whether a channel's taps lie side by side in the opposite order, and a register has them all."""
@@ -409,14 +415,22 @@ class Packing(Vectors):
         out_m, out2 = c["out_m"], c["out2"]
         count = f.load(counts, j * 2 + 1)
         runs = f.at(outs, j * (panel * 3))
+        some = f.room(f"<{self.lanes} x {self.stored}>")
         with f.loop(0, rows) as m:
             with f.loop(0, count) as q:
                 one = f.at(runs, q * 3)
                 to = self._stored_at(f, "%base", m * out_m + f.load(one, 0))
                 of = self._at(f, "%of", m * pitch + f.load(one, 1))
-                with f.loop(0, f.load(one, 2), rolled=False) as i:
-                    value = f.op(f"load {self.real}, ptr {self._at(f, of, i)}")
-                    self._put(f, value, self._stored_at(f, to, i * out2))
+                long, beside = f.load(one, 2), out2.equals(1)
+                with f.when(beside), f.loop(0, long, self.lanes) as i:
+                    value = self._vload(f, self._at(f, of, i))
+                    self._put_several(f, value, self._stored_at(f, to, i), long - i)
+                with f.when(beside.denied()), f.loop(0, long, self.lanes) as i:
+                    count = (long - i).least(self.lanes)
+                    self._put_several(f, self._vload(f, self._at(f, of, i)), some, f.const(self.lanes))
+                    with f.loop(0, count, rolled=False) as k:
+                        value = f.op(f"load {self.stored}, ptr {self._stored_at(f, some, k)}")
+                        f.line(f"store {self.stored} {value}, ptr {self._stored_at(f, to, (i + k) * out2)}")
         return f.end()
 
     def _survey(self) -> str:
@@ -431,6 +445,9 @@ class Packing(Vectors):
         weight, packed = c.pointer("weight"), c.pointer("packed")
         taps, by = ([c[f"{name}{d}"] for d in range(3)] for name in ("taps", "w"))
         blocks = rows.up(self.high)
+        square = plain.denied().both(window.equals(1)).both(w_m.equals(1))
+        if self.lanes < self.high:
+            square = f.const(0).equals(1)  # filters of a program do not fit a register
 
         def move(of: str, offset: Int, to: str, place: Int) -> None:
             value = f.op(f"load {self.stored}, ptr {self._stored_at(f, of, offset)}")
@@ -450,8 +467,20 @@ class Packing(Vectors):
                 with f.loop(0, terms, self.lanes) as k:
                     value = f.op(f"call {self.vector} @first(ptr {self._stored_at(f, of, k)}, i64 {terms - k})")
                     self._is_odd(f, value, self.vector, several, bits)
+            # One tap, and the gradient by the input: filters lie side by side, channels are to.
+            with f.when(square), f.loop(0, channels, self.lanes) as channel:
+                found: list[str] = []
+                for j in range(self.lanes):
+                    of = self._stored_at(f, weight, g * w_g + m0 + (channel + j).least(channels - 1) * w_c)
+                    found.append(f.op(f"call {self.vector} @first(ptr {of}, i64 {m1 - m0})"))
+                    self._is_odd(f, found[-1], self.vector, several, bits)
+                for j, value in enumerate(self._transposed(f, found)[: self.high]):
+                    with f.when(m0 + j < m1):
+                        to = self._stored_at(f, packed, (g * rows + m0 + j) * (terms + self.lanes) + channel)
+                        self._put_several(f, value, to, channels - channel)
             # What a channel has for these filters lies together, if that is the gradient by the input.
-            with f.when(plain.denied()), f.loop(0, channels) as channel, f.loop(m0, m1) as m:
+            other = plain.either(square).denied()
+            with f.when(other), f.loop(0, channels) as channel, f.loop(m0, m1) as m:
                 channel = channels - 1 - channel
                 of = self._stored_at(f, weight, g * w_g + m * w_m + channel * w_c)
                 self._ahead(f, self._stored_at(f, of, w_c * -4))

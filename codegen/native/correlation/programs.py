@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from opweave.codegen.native import amx
 from opweave.codegen.native.correlation.packing import Packing
 from opweave.codegen.native.correlation.words import DEPTH, PITCH
-from opweave.codegen.native.emitting import Int
+from opweave.codegen.native.emitting import Int, Number
 
 
 class Programs(Packing):
@@ -61,7 +62,7 @@ class Programs(Packing):
         depth, terms, rows, places = c["depth"], c["terms"], c["rows"], c["places"]
         panel_ = (width // self.lanes).least(3) * self.lanes
         panel = ((width // self.lanes).equals(4)).choose(2 * self.lanes, panel_)
-        far = depth * self.wide + self.lanes
+        far = depth.most(amx.ROWS) * self.wide + self.lanes
         t, record = self._block(f, c, width, panel)
         slab = self._room(f, width.up(panel) * far)
         left = self._room(f, height * PITCH)
@@ -98,6 +99,7 @@ class Programs(Packing):
                         with f.loop(0, panels) as j:
                             f.line(f"call void @pair.rows(ptr {self._at(f, slab, j * far)}, i64 {k}, i64 {panel})")
                 later = (r0 > 0).choose(1, 0)
+                self._tiled(f, amx.configure())
                 with f.loop(0, panels) as j:
                     here = (p1 - p0 - j * panel).least(panel)
                     vectors = here.up(self.lanes)
@@ -120,6 +122,7 @@ class Programs(Packing):
                                 f.line(f"store {self.real} {self._get(f, at)}, ptr {self._at(f, bias, row)}")
                         a = self._at(f, left, m * PITCH)
                         self._multiply(f, vectors, k, a, columns, to, ldc, bias, later)
+                self._tiled(f, amx.release())
             with f.loop(0, panels) as j:
                 here = (p1 - p0 - j * panel).least(panel)
                 full = (here % self.lanes).equals(0).both(f.load(counts, j * 2 + 1).equals(1)).both(unit)
@@ -176,6 +179,7 @@ class Programs(Packing):
                 if self.kind.paired:
                     f.line(f"call void @pair.places(ptr {left}, i64 {r1 - r0}, i64 {p1 - p0})")
                 later = (p0 > split * stretch).choose(1, 0)
+                self._tiled(f, amx.configure())
                 with f.loop(0, panels) as j:
                     begin = j * each * self.lanes
                     here = (m1 - m0 - begin).least(each * self.lanes)
@@ -191,6 +195,7 @@ class Programs(Packing):
                             a = self._at(f, left, m * PITCH)
                             to = self._at(f, sums, m * width + begin)
                             self._multiply(f, vectors, p1 - p0, a, columns, to, width, none, later)
+                self._tiled(f, amx.release())
             with f.when(parted.denied()):
                 f.line(f"call void @gather(ptr %c, ptr {t}, ptr {own}, i64 {task})")
         self._close(f, record, left, right, own)
@@ -209,20 +214,33 @@ class Programs(Packing):
         t1, t2 = c["taps1"], c["taps2"]
         base = self._stored_at(f, c.pointer("weight"), g * c["w_g"] + m0 * c["w_m"])
         size, w_m = height * width, c["w_m"]
-        with f.loop(r0, r1) as r:
+        plain = c["plain"].equals(1)
+
+        def total(at: Int, vector: bool) -> str:
+            kind = self.vector if vector else self.real
+            found = f.room(kind)
+
+            def one(split: Number) -> str:
+                return f.op(f"load {kind}, ptr {self._at(f, '%of', size * split + at)}, align {self.item}")
+
+            f.line(f"store {kind} {one(0)}, ptr {found}")
+            with f.loop(1, splits) as split:
+                more = f.op(f"fadd {kind} {f.op(f'load {kind}, ptr {found}')}, {one(split)}")
+                f.line(f"store {kind} {more}, ptr {found}")
+            return f.op(f"load {kind}, ptr {found}")
+
+        # Terms of a filter lie side by side: squares are turned.
+        with f.when(plain), f.loop(r0, r1, self.lanes) as r, f.loop(0, m1 - m0, self.lanes) as m:
+            rows = [total(((r + j).least(r1 - 1) - r0) * width + m, True) for j in range(self.lanes)]
+            for j, value in enumerate(self._transposed(f, rows)):
+                with f.when(m + j < m1 - m0):
+                    self._put_several(f, value, self._stored_at(f, base, (m + j) * w_m + r), r1 - r)
+        with f.when(plain.denied()), f.loop(r0, r1) as r:
             tap = r % window
             steps = tap // t2 // t1 * c["w0"] + tap // t2 % t1 * c["w1"] + tap % t2 * c["w2"]
             row = self._stored_at(f, base, r // window * c["w_c"] + steps)
             with f.loop(0, m1 - m0) as m:
-                total = f.room(self.real)
-                at = (r - r0) * width + m
-                first = f.op(f"load {self.real}, ptr {self._at(f, '%of', at)}")
-                f.line(f"store {self.real} {first}, ptr {total}")
-                with f.loop(1, splits) as s:
-                    value = f.op(f"load {self.real}, ptr {self._at(f, '%of', s * size + at)}")
-                    old = f.op(f"load {self.real}, ptr {total}")
-                    f.line(f"store {self.real} {f.op(f'fadd {self.real} {old}, {value}')}, ptr {total}")
-                self._put(f, f.op(f"load {self.real}, ptr {total}"), self._stored_at(f, row, m * w_m))
+                self._put(f, total((r - r0) * width + m, False), self._stored_at(f, row, m * w_m))
         text = f.end()
         f, c = self._task("gathered")
         with f.loop(f.param("start"), f.param("end")) as i:

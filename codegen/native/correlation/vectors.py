@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from opweave.codegen.native import amx, bfloat
 from opweave.codegen.native.correlation.words import BLOCK, PITCH, WORDS, Kind, Record
 from opweave.codegen.native.emitting import Function, Int, Number
 
 #: LLVM's name of what multiplies pairs.
 _PAIRS = "llvm.x86.avx512bf16.dpbf16ps.512"
 PAIRED = f"declare <16 x float> @{_PAIRS}(<16 x float>, <32 x bfloat>, <32 x bfloat>)"
+
+TILED = f"{amx.DECLARATIONS}\ndeclare ptr @aligned_alloc(i64, i64)"
 
 
 class Vectors:
@@ -75,6 +78,37 @@ class Vectors:
             value = f.op(f"call i16 @rounded(float {value})")
         f.line(f"store {self.stored} {value}, ptr {place}")
 
+    def _put_several(self, f: Function, value: str, place: str, count: Int) -> None:
+        """The first numbers of a register to memory, rounded once."""
+        n, kind = self.lanes, f"<{self.lanes} x {self.stored}>"
+        if self.kind.stored == "half":
+            value = f.op(f"fptrunc {self.vector} {value} to {kind}")
+        elif self.kind.stored == "bfloat":
+            value = f.op(f"call {kind} @rounded.several({self.vector} {value})")
+        align = self._item_stored()
+        with f.when(count >= n):
+            f.line(f"store {kind} {value}, ptr {place}, align {align}")
+        with f.when(count < n):
+            f.line(
+                f"call void @llvm.masked.store.v{n}{self._suffix()}.p0({kind} {value}, ptr align {align} {place},"
+                f" <{n} x i1> {self._below(f, count)})"
+            )
+
+    def _suffix(self) -> str:
+        """Of the stored type in LLVM's names of functions."""
+        return {"float": "f32", "double": "f64", "half": "f16", "i16": "i16"}[self.stored]
+
+    def _several(self) -> str:
+        """What `_put_several` calls."""
+        n = self.lanes
+        declared = ""
+        if self.stored != self.real:
+            kind = f"<{n} x {self.stored}>"
+            declared = f"declare void @llvm.masked.store.v{n}{self._suffix()}.p0({kind}, ptr, <{n} x i1>)"
+        if self.kind.stored == "bfloat":
+            declared = f"{declared}\n{bfloat.function('rounded.several', n, self.kind.paired)}"
+        return declared
+
     def _narrow(self) -> str:
         """float32 to bfloat16, to the nearest, ties to even."""
         f = Function("internal i16", "rounded", ["float x"], "alwaysinline")
@@ -108,7 +142,7 @@ class Vectors:
 
     def _masked_bits(self, place: str, mask: str) -> str:
         n, stored = self.lanes, self.stored
-        suffix = {"float": "f32", "double": "f64", "half": "f16", "i16": "i16"}[stored]
+        suffix = self._suffix()
         return (
             f"call <{n} x {stored}> @llvm.masked.load.v{n}{suffix}.p0(ptr align {self._item_stored()} {place},"
             f" <{n} x i1> {mask}, <{n} x {stored}> zeroinitializer)"
@@ -120,7 +154,7 @@ class Vectors:
     def _masked_load(self) -> str:
         """Functions: the first numbers of a row, or those between two places, zeros around them."""
         n, stored, vector = self.lanes, self.stored, self.vector
-        suffix = {"float": "f32", "double": "f64", "half": "f16", "i16": "i16"}[stored]
+        suffix = self._suffix()
         declared = f"declare <{n} x {stored}> @llvm.masked.load.v{n}{suffix}.p0(ptr, <{n} x i1>, <{n} x {stored}>)"
         f = Function(f"internal {vector}", "first", ["ptr p", "i64 count"], "alwaysinline")
         first = f.end(f"{vector} {self._loaded(f, '%p', self._below(f, f.param('count')))}")
@@ -144,6 +178,8 @@ class Vectors:
 
     def _micro(self, vectors: int) -> str:
         """Rows by `vectors` registers of columns, over `k` numbers or pairs; `more`: add to what is there."""
+        if self.kind.tiles:
+            return self._tile_micro(vectors)
         rows, kind = range(self.high), self.vector
         f = Function(
             "internal void", f"micro.{vectors}",
@@ -184,6 +220,37 @@ class Vectors:
                 self._vstore(f, f.op(f"load {kind}, ptr {sums[m][v]}"), places[m][v])
         return f.end()
 
+    def _tile_micro(self, vectors: int) -> str:
+        """The same of tiles: 16 rows of pairs by `vectors` tiles of columns."""
+        f = Function(
+            "internal void", f"micro.{vectors}",
+            ["i64 k", "ptr a", "ptr b", "ptr c", "i64 ldc", "ptr bias", "i64 more"], "noinline",
+        )  # fmt: skip
+        ldc, pitch, wide = f.param("ldc"), PITCH * self.item, self.wide * self.item
+        with f.when(f.param("more").equals(0)):
+            for m in range(self.high):
+                one = self._splat(f, f.op(f"load {self.real}, ptr {self._at(f, '%bias', m)}"))
+                for v in range(vectors):
+                    self._vstore(f, one, self._at(f, "%c", ldc * m + v * self.lanes))
+        places = [self._at(f, "%c", v * self.lanes) for v in range(vectors)]
+        for v, place in enumerate(places):
+            f.line(amx.load(v, place, ldc * self.item))
+        rows, columns = 3, 4
+        with f.loop(0, f.param("k").up(amx.ROWS)) as i:
+            f.line(amx.load(rows, self._at(f, "%a", i * amx.ROWS), pitch))
+            for v in range(vectors):
+                at = self._at(f, "%b", i * (amx.ROWS * self.wide) + v * self.lanes)
+                f.line(amx.load(columns + v, at, wide))
+                f.line(amx.dot(self.kind.stored, v, rows, columns + v))
+        for v, place in enumerate(places):
+            f.line(amx.store(v, place, ldc * self.item))
+        return f.end()
+
+    def _tiled(self, f: Function, instruction: str) -> None:
+        """An instruction, where tiles are multiplied."""
+        if self.kind.tiles:
+            f.line(instruction)
+
     def _multiply(
         self, f: Function, vectors: Int, k: Number, a: str, b: str, c: str, ldc: Number, bias: str, more: Number
     ) -> None:
@@ -212,6 +279,8 @@ class Vectors:
 
     def _room(self, f: Function, elements: Number) -> str:
         size = elements * self.item + 64 * 4
+        if self.kind.tiles:  # rows of tiles are lines of the cache
+            return f.op(f"call ptr @aligned_alloc(i64 64, i64 {(size + 63) & -64})")
         return f.op(f"call ptr @malloc(i64 {size})")
 
     def _is_odd(self, f: Function, value: str, kind: str, found: str, bits: str) -> None:

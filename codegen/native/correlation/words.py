@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opweave.codegen.native import amx
 from opweave.codegen.native.emitting import Function, Int, Number
 from opweave.codegen.native.llvm import Host
 from opweave.registry.dataclass import dataclass
@@ -51,19 +52,22 @@ class Kind:
         How many there are.
     paired : bool
         Whether the machine multiplies pairs of bfloat16, and does.
+    tiles : bool
+        Whether it multiplies tiles of such pairs, by AMX.
     """
 
     stored: str
     bits: int
     registers: int
     paired: bool = False
+    tiles: bool = False
 
     @classmethod
     def of(cls, stored: str, machine: Host) -> Kind:
         """For a machine."""
         many = machine.vector_bits == 512 or machine.triple.startswith(("aarch64", "arm64"))
         paired = stored == "bfloat" and machine.vector_bits == 512 and "avx512bf16" in machine.features
-        return cls(stored, machine.vector_bits, 32 if many else 16, paired)
+        return cls(stored, machine.vector_bits, 32 if many else 16, paired, paired and machine.has_tiles(stored))
 
     @property
     def real(self) -> str:
@@ -77,7 +81,9 @@ class Kind:
 
     @property
     def height(self) -> int:
-        """Rows of the kernel in registers."""
+        """Rows of the kernel in registers, or of a tile."""
+        if self.tiles:
+            return amx.ROWS
         return 8 if self.registers >= 32 else 4
 
 

@@ -4,7 +4,8 @@ Operands are packed in *groups* of neighbours along what is summed over, as many
 multiplies and sums where the machine has one (AVX512-BF16, VNNI); elsewhere a group is one number, widened. A *panel*
 of the right operand is a few registers of columns, a row of groups after the other; it is packed once for all rows. The
 left operand is read where it is, if groups lie there in one piece, else packed likewise, in blocks of rows. For a row
-or two, nothing is packed if both operands lie in one piece along what is summed over.
+or two, nothing is packed if both operands lie in one piece along what is summed over. Where the machine has AMX, tiles
+of groups are multiplied (`tiles`).
 
 A program makes a block of rows of a panel in float32 or int32, in the order of what is summed over, and rounds once.
 What a program makes follows from the sizes alone, so results do not depend on the number of threads.
@@ -13,17 +14,17 @@ What a program makes follows from the sizes alone, so results do not depend on t
 from __future__ import annotations
 
 from opweave.codegen.native import llvm
+from opweave.codegen.native.amx import ROW_BYTES
 from opweave.codegen.native.correlation.words import Record
 from opweave.codegen.native.emitting import Function, Int
-from opweave.codegen.native.narrow_products.packing import Packing
+from opweave.codegen.native.narrow_products.tiles import Tiles
 from opweave.codegen.native.narrow_products.vectors import (
     DEPTH,
     ENOUGH,
     FEW,
     FIELDS,
     HIGH,
-    LOW,
-    RATE,
+    READ_TWICE,
     TALL,
     WORDS,
     Kind,
@@ -40,108 +41,22 @@ def source(kind: Kind) -> str:
     return _Module(kind).text()
 
 
-class _Module(Packing):
+class _Module(Tiles):
     def text(self) -> str:
         """All functions."""
         parts = [
-            _HEAD, self._instruction(), *self._loads(), self._rounded(),
-            *[self._micro(h, v) for v in self._vectors() for h in self._high(v)], self._dots(), self._pack_beside(),
-            self._pack_across(), self._pack_scattered(), self._pack(), self._row_sums(), self._term(),
-            self._finish(), self._prepare(), self._multiply(), self._entry(),
+            _HEAD, self._instruction(), *self._loads(), self._rounded(), *self._kernels(), self._dots(),
+            self._pack_beside(), self._pack_across(), self._pack_scattered(), self._pack(), self._row_sums(),
+            self._term(), self._finish(), self._prepare(), self._entry(),
+            self._multiply_tiles() if self.kind.tiles else self._multiply(),
             '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}',
         ]  # fmt: skip
         return "\n\n".join(part for part in parts if part)
 
-    # ---- results ---------------------------------------------------------------------------------------------------
-
-    def _term(self) -> str:
-        """A row of what is added, as it is computed with."""
-        if self.kind.stored == "i8":
-            return ""
-        f = Function("internal void", "term", ["ptr to", "ptr of", "i64 step", "i64 count"], "noinline")
-        step, count = f.param("step"), f.param("count")
-        vector = f"<{self.lanes} x {self.memory}>"
-        with f.when(step.equals(1)), f.loop(0, count, self.lanes) as i:
-            place = f.at("%of", i, self.memory)
-            value = f.op(f"call {vector} @first.{self.lanes}(ptr {place}, i64 {count - i})")
-            f.line(f"store {self.groups} {self._wide(f, value, self.lanes)}, ptr {f.at('%to', i, 'i32')}, align 64")
-        with f.when(step.equals(1).denied()), f.loop(0, count) as i:
-            value = f.op(f"load {self.memory}, ptr {f.at('%of', i * step, self.memory)}")
-            f.line(f"store i32 {self._wide(f, value, 1)}, ptr {f.at('%to', i, 'i32')}")
-        return f.end()
-
-    def _finish(self) -> str:
-        """A block of sums to where results belong."""
-        f = Function(
-            "internal void", "finish",
-            ["ptr c", "ptr sums", "ptr to", "ptr added", "ptr corrections", "i64 rows", "i64 columns"], "noinline",
-        )  # fmt: skip
-        c, rows, columns, result = Record(f, "%c", WORDS), f.param("rows"), f.param("columns"), self._result()
-        floats = self.kind.total == "float"
-        down, vector = c["c_row"], f"<{self.lanes} x {result}>"
-        row_of_term = f.room(f"[{self.width} x i32]")
-        alpha = beta = ""
-        if floats:
-            alpha, beta = (
-                self._splat(f, "float", f.op(f"bitcast i32 {f.op(f'trunc i64 {c[name]} to i32')} to float"))
-                for name in ("alpha", "beta")
-            )
-        added = f.is_null("%added").denied()
-        term_row, term_column = c["term_row"], c["term_column"]
-        value = f.room(self.sums)
-
-        def place(r: Int, v: Int, count: Int | None) -> None:
-            at = f.at("%sums", r * self.width + v, "i32")
-            f.line(f"store {self.sums} {f.op(f'load {self.sums}, ptr {at}, align 64')}, ptr {value}")
-            if floats:
-                scaled = f.op(f"fmul {self.sums} {f.op(f'load {self.sums}, ptr {value}')}, {alpha}")
-                f.line(f"store {self.sums} {scaled}, ptr {value}")
-                with f.when(added):
-                    term = f.op(f"load {self.sums}, ptr {f.at(row_of_term, v, 'i32')}, align 64")
-                    total = f.op(f"fmul {self.sums} {term}, {beta}")
-                    total = f.op(f"fadd {self.sums} {f.op(f'load {self.sums}, ptr {value}')}, {total}")
-                    f.line(f"store {self.sums} {total}, ptr {value}")
-            elif self.shifted:
-                less = self._splat(f, "i32", f.op(f"load i32, ptr {f.at('%corrections', r, 'i32')}"))
-                old = f.op(f"load {self.sums}, ptr {value}")
-                f.line(f"store {self.sums} {f.op(f'sub {self.sums} {old}, {less}')}, ptr {value}")
-            found = f.op(f"load {self.sums}, ptr {value}")
-            if self.kind.stored == "half":
-                found = f.op(f"fptrunc {self.sums} {found} to {vector}")
-            elif self.kind.stored == "bfloat":
-                found = f.op(f"call {vector} @rounded({self.sums} {found})")
-            to = f.at("%to", r * down + v, result)
-            align = 4 if result == "i32" else 2
-            if count is None:
-                f.line(f"store {vector} {found}, ptr {to}, align {align}")
-            else:
-                f.line(
-                    f"call void @llvm.masked.store.v{self.lanes}{self._result_suffix()}.p0({vector} {found},"
-                    f" ptr align {align} {to}, <{self.lanes} x i1> {self._below(f, count, self.lanes)})"
-                )
-
-        whole = columns & -self.lanes
-        with f.loop(0, rows) as r:
-            if floats:
-                with f.when(added):
-                    of = f.at("%added", r * term_row, self.memory)
-                    f.line(f"call void @term(ptr {row_of_term}, ptr {of}, i64 {term_column}, i64 {columns})")
-            with f.loop(0, whole, self.lanes) as v:
-                place(r, v, None)
-            with f.loop(whole, columns, self.lanes) as v:
-                place(r, v, columns - v)
-        return f.end()
-
-    # ---- programs --------------------------------------------------------------------------------------------------
-
-    def _task(self, name: str) -> tuple[Function, Record]:
-        f = Function("internal void", name, ["ptr c", "i64 start", "i64 end", "i32 gx", "i32 gy", "i32 gz"])
-        return f, Record(f, "%c", WORDS)
-
-    def _matrix(self, f: Function, c: Record, which: str, batch: Int, kind: str) -> str:
-        """The address of a matrix of a batch."""
-        far, near = batch // c["near"], batch % c["near"]
-        return f.at(c.pointer(which), far * c[f"{which}_far"] + near * c[f"{which}_near"], kind)
+    def _kernels(self) -> list[str]:
+        if self.kind.tiles:
+            return self._tile_functions()
+        return [self._micro(h, v) for v in self._vectors() for h in self._high(v)]
 
     def _flip(self) -> int:
         return HIGH if self.shifted else 0
@@ -159,8 +74,9 @@ class _Module(Packing):
                 row = part * height
                 left = f.at(c.pointer("left"), (batch * row_blocks + part) * height * groups, "i32")
                 of = f.at(self._matrix(f, c, "a", batch, self.memory), row * c["a_row"], self.memory)
+                how = "pack.rows" if self.kind.tiles else "pack"
                 f.line(
-                    f"call void @pack(ptr {left}, ptr {of}, i64 {c['a_row']}, i64 {c['a_column']},"
+                    f"call void @{how}(ptr {left}, ptr {of}, i64 {c['a_row']}, i64 {c['a_column']},"
                     f" i64 {(m - row).least(height)}, i64 {height}, i64 {k}, i64 0)"
                 )
                 if self.shifted:
@@ -234,17 +150,9 @@ class _Module(Packing):
                                     f" ptr {f.at(sums, r * self.width, 'i32')}, i64 {more})"
                                 )
                                 done.set(r + high)
-            to = f.at(self._matrix(f, c, "c", batch, self._result()), row * c["c_row"] + column, self._result())
-            f.line(f"store ptr null, ptr {added}")
-            with f.when(f.is_null(c.pointer("term")).denied()):
-                shift = row * c["term_row"] + column * c["term_column"]
-                there = f.at(self._matrix(f, c, "term", batch, self.memory), shift, self.memory)
-                f.line(f"store ptr {there}, ptr {added}")
             corrections = f.at(c.pointer("sums"), blocks * height, "i32")
-            f.line(
-                f"call void @finish(ptr %c, ptr {sums}, ptr {to}, ptr {f.op(f'load ptr, ptr {added}')},"
-                f" ptr {corrections}, i64 {rows}, i64 {columns})"
-            )
+            width = f.const(self.width)
+            self._put_block(f, c, batch, row, column, rows, columns, sums, width, added, corrections)
         return f.end()
 
     def _entry(self) -> str:
@@ -253,24 +161,36 @@ class _Module(Packing):
         f.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {context}, ptr %words, i64 {8 * len(FIELDS)}, i1 false)")
         c, size = Record(f, context, WORDS), self.kind.size
         m, k, n = (c[name] for name in "mkn")
+        never = f.const(0).equals(1)
+        turnable = c["a_column"].equals(1).both(c["b_row"].equals(1))
+        dotted = turnable.both(m <= FEW) if size > 1 else never
+        turned = never
+        if self.kind.tiles:
+            # What is packed, and turned at the end, takes less than packing the right operand.
+            turned = c["b_row"].equals(1).both(dotted.denied()).both(m * (k + n * 2) < n * k)
+            self._exchange(f, c, turned)
+            m, n = c["m"], c["n"]
         batches = c["far"] * c["near"]
         f.leave((batches * m * n).equals(0), "i32 0")
-        groups, panels = k.up(size), n.up(self.width)
-        height = m.up(m.up(TALL) * self.lanes) * self.lanes
+        groups, panels = self._all_groups(k), n.up(self.width)
+        height = m.up(m.up(self.tall) * self.lanes) * self.lanes
         # A row of programs more is better than a core without any.
         for _ in range(2):
-            few = (batches * panels * m.up(height) < ENOUGH).both(height > LOW)
+            few = (batches * panels * m.up(height) < ENOUGH).both(height > self.low)
             half = height.up(2 * self.lanes) * self.lanes
             height = few.choose(half, height)
         row_blocks = m.up(height)
-        along, never = c["a_column"].equals(1), f.const(0).equals(1)
+        along = c["a_column"].equals(1)
         direct = along.both((k % size).equals(0)) if size == 2 else never
-        dotted = along.both(c["b_row"].equals(1)).both(m <= FEW) if size > 1 else never
+        if self.kind.tiles:
+            lines = ((c["a_row"] * self.item | c["a"]) & (ROW_BYTES - 1)).equals(0)
+            direct = along.both((panels <= READ_TWICE).either(dotted).either(lines))
         shared = row_blocks > 1
         for name, value in {
             "groups": groups, "panels": panels, "height": height, "row_blocks": row_blocks,
             "direct": direct.choose(1, 0),
-            "dotted": dotted.choose(1, 0), "shared": shared.choose(1, 0), "left": 0, "right": 0, "sums": 0,
+            "dotted": dotted.choose(1, 0), "shared": shared.choose(1, 0), "turned": turned.choose(1, 0),
+            "left": 0, "right": 0, "sums": 0,
         }.items():  # fmt: skip
             c[name] = value
         left = direct.choose(0, batches * row_blocks * height * groups)
@@ -295,7 +215,7 @@ class _Module(Packing):
             """Run programs, unless the handler of a signal has raised while others ran."""
             with f.when(Int(f, f.op(f"icmp eq i32 {f.op(f'load i32, ptr {result}')}, 0"))):
                 work = f.op(f"sitofp i64 {each} to double")
-                f.line(f"store double {f.op(f'fdiv double {work}, {RATE[size]:e}')}, ptr {cost}")
+                f.line(f"store double {f.op(f'fdiv double {work}, {self.rate:e}')}, ptr {cost}")
                 found = f.op(
                     f"call i32 @opweave_run(ptr @{function}, ptr {context}, i64 {programs}, i32 1, i32 1, i32 1,"
                     f" ptr {cost})"

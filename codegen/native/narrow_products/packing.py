@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+from opweave.codegen.native.amx import ROWS
 from opweave.codegen.native.emitting import Function, Int
 from opweave.codegen.native.narrow_products.vectors import HIGH, Vectors
 
 
 class Packing(Vectors):
-    """What packs groups: `lanes` numbers in `width` places, `k` of them to be summed over."""
+    """What packs groups: `lanes` numbers in `width` places, `k` of them to be summed over.
+
+    Groups of all places follow each other; where tiles are multiplied, those of 16 places do, full tiles of them.
+    """
 
     _PACK = ("ptr to", "ptr of", "i64 lane", "i64 step", "i64 lanes", "i64 width", "i64 k", "i64 flip")
+
+    def _all_groups(self, k: Int) -> Int:
+        """How many groups hold so many numbers."""
+        return k.up(self.kind.size * ROWS) * ROWS if self.kind.tiles else k.up(self.kind.size)
+
+    def _packed_at(self, f: Function, g: Int, place: Int) -> str:
+        """Where a group of a place belongs."""
+        at = g * f.param("width") + place
+        if self.kind.tiles:
+            lane = place % ROWS
+            at = (place - lane) * self._all_groups(f.param("k")) + g * ROWS + lane
+        return f.at("%to", at, "i32")
 
     def _keep(self, f: Function, groups: str, place: str, lanes: int, flip: str) -> None:
         """Store groups; 8-bit numbers of the right operand 128 higher, without a sign."""
@@ -35,8 +51,7 @@ class Packing(Vectors):
                     values.append(f.op(f"load {vector}, ptr {place}, align {self.item}"))
                 else:
                     values.append(f.op(f"call {vector} @first.{self.lanes}(ptr {place}, i64 {here})"))
-            at = f.at("%to", g * width + v, "i32")
-            self._keep(f, self._grouped(f, values, self.lanes), at, self.lanes, flip)
+            self._keep(f, self._grouped(f, values, self.lanes), self._packed_at(f, g, v), self.lanes, flip)
 
         full = k // size
         with f.loop(0, full) as g:
@@ -44,8 +59,8 @@ class Packing(Vectors):
                 group(g, v, None, None)
             with f.loop(whole, width, self.lanes) as v:
                 group(g, v, lanes - v, None)
-        with f.when(full * size < k), f.loop(0, width, self.lanes) as v:
-            group(full, v, lanes - v, k - full * size)
+        with f.loop(full, self._all_groups(k)) as g, f.loop(0, width, self.lanes) as v:
+            group(g, v, lanes - v, k - g * size)
         return f.end()
 
     def _pack_across(self) -> str:
@@ -54,7 +69,7 @@ class Packing(Vectors):
         lane, lanes, width, k, n, size = *map(f.param, ("lane", "lanes", "width", "k")), self.lanes, self.kind.size
         flip = self._splat(f, "i32", f.op("trunc i64 %flip to i32"))
         count, vector = n * size, f"<{n * size} x {self.memory}>"
-        groups = k.up(size)
+        groups = self._all_groups(k)
 
         def turned(g: Int, v: Int, inside: bool) -> None:
             rows: list[str] = []
@@ -68,7 +83,7 @@ class Packing(Vectors):
                 wide = self._wide(f, value, n) if size == 1 else f.op(f"bitcast {vector} {value} to {self.groups}")
                 rows.append(wide)
             for i, row in enumerate(self._transposed(f, rows)):
-                at = f.at("%to", (g + i) * width + v, "i32")
+                at = self._packed_at(f, g + i, v)
                 if inside:
                     self._keep(f, row, at, n, flip)
                 else:
@@ -88,8 +103,8 @@ class Packing(Vectors):
         f = Function("internal void", "pack.scattered", self._PACK, "noinline")
         lane, step, lanes, width, k = map(f.param, ("lane", "step", "lanes", "width", "k"))
         flip, size, value = f.op("trunc i64 %flip to i32"), self.kind.size, f.room(self.memory)
-        zero = "0.0" if self.memory == "half" else "0"
-        with f.loop(0, k.up(size)) as g, f.loop(0, width) as j:
+        zero = "0.0" if self.memory in ("half", "float") else "0"
+        with f.loop(0, self._all_groups(k)) as g, f.loop(0, width) as j:
             values: list[str] = []
             for r in range(size):
                 f.line(f"store {self.memory} {zero}, ptr {value}")
@@ -97,7 +112,7 @@ class Packing(Vectors):
                     place = f.at("%of", j * lane + (g * size + r) * step, self.memory)
                     f.line(f"store {self.memory} {f.op(f'load {self.memory}, ptr {place}')}, ptr {value}")
                 values.append(f.op(f"load {self.memory}, ptr {value}"))
-            self._keep(f, self._grouped(f, values, 1), f.at("%to", g * width + j, "i32"), 1, flip)
+            self._keep(f, self._grouped(f, values, 1), self._packed_at(f, g, j), 1, flip)
         return f.end()
 
     def _pack(self) -> str:

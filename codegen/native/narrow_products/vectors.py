@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from opweave.codegen.native import amx, bfloat
 from opweave.codegen.native.emitting import Function, Int
 from opweave.codegen.native.llvm import Host
 from opweave.registry.dataclass import dataclass
@@ -14,19 +17,27 @@ FIELDS = (
     "alpha", "beta",
 )  # fmt: skip
 _DERIVED = (
-    "groups", "panels", "height", "row_blocks", "direct", "dotted", "shared", "left", "right", "sums",
+    "groups", "panels", "height", "row_blocks", "direct", "dotted", "shared", "turned", "left", "right", "sums",
 )  # fmt: skip
 WORDS = FIELDS + _DERIVED
 #: Rows of a program, and fewer of them where there would be too few programs; groups that are multiplied at a time.
 TALL, LOW, ENOUGH, DEPTH = 96, 24, 8, 256
+#: The same of tiles.
+TALL_TILES, LOW_TILES, DEPTH_TILES = 128, 32, 128
+#: Panels for which rows of tiles are read where they lie, even if they part lines of the cache.
+READ_TWICE = 2
 #: Rows that are multiplied without packing where columns lie in one piece.
 FEW = 2
 #: Multiplications a nanosecond, about: of groups of so many.
 RATE = {1: 30.0, 2: 80.0, 4: 160.0}
+RATE_TILES = {2: 400.0, 4: 600.0}
 #: The highest bit of each byte.
 HIGH = -0x7F7F7F80
 #: LLVM's names of what multiplies groups.
 _DOTS = {2: "llvm.x86.avx512bf16.dpbf16ps.512", 4: "llvm.x86.avx512.vpdpbusd.512"}
+
+#: Of types in LLVM's names of functions.
+_SUFFIX = {"half": "f16", "float": "f32"}
 
 
 @dataclass(frozen=True)
@@ -41,12 +52,15 @@ class Kind:
         Bits of a vector register, and how many there are.
     size : int
         Numbers in a group.
+    tiles : bool
+        Whether AMX multiplies tiles of groups.
     """
 
     stored: str
     bits: int
     registers: int
     size: int
+    tiles: bool = False
 
     @classmethod
     def of(cls, stored: str, machine: Host) -> Kind:
@@ -54,7 +68,9 @@ class Kind:
         many = machine.vector_bits == 512 or machine.triple.startswith(("aarch64", "arm64"))
         feature, size = {"bfloat": ("avx512bf16", 2), "i8": ("avx512vnni", 4)}.get(stored, ("", 1))
         has = machine.vector_bits == 512 and feature in machine.features
-        return cls(stored, machine.vector_bits, 32 if many else 16, size if has else 1)
+        return cls(
+            stored, machine.vector_bits, 32 if many else 16, size if has else 1, has and machine.has_tiles(stored)
+        )
 
     @property
     def total(self) -> str:
@@ -73,12 +89,14 @@ class Vectors:
 
     def __init__(self, kind: Kind) -> None:
         self.kind, self.lanes = kind, kind.bits // 32
-        self.item = 1 if kind.stored == "i8" else 2
-        self.memory = "half" if kind.stored == "half" else f"i{8 * self.item}"
+        self.item = {"i8": 1, "float": 4}.get(kind.stored, 2)
+        self.memory = kind.stored if kind.stored in ("half", "float") else f"i{8 * self.item}"
         self.groups, self.sums = f"<{self.lanes} x i32>", f"<{self.lanes} x {kind.total}>"
-        self.most = 4 if kind.registers >= 32 else 2
+        self.most = 4 if kind.registers >= 32 and not kind.tiles else 2
         self.width = self.most * self.lanes
-        self.shifted = kind.stored == "i8" and kind.size > 1
+        self.tall, self.low = (TALL_TILES, LOW_TILES) if kind.tiles else (TALL, LOW)
+        self.rate = (RATE_TILES if kind.tiles else RATE)[kind.size]
+        self.shifted = kind.stored == "i8" and kind.size > 1 and not kind.tiles
         self.name = f"opweave_multiply_{kind.stored}"
 
     def _vectors(self) -> range:
@@ -96,7 +114,7 @@ class Vectors:
         found: list[str] = []
         for count in dict.fromkeys((self.lanes, self.lanes * self.kind.size)):
             vector = f"<{count} x {self.memory}>"
-            suffix = f"v{count}{'f16' if self.memory == 'half' else self.memory}"
+            suffix = f"v{count}{_SUFFIX.get(self.memory, self.memory)}"
             found.append(f"declare {vector} @llvm.masked.load.{suffix}.p0(ptr, <{count} x i1>, {vector})")
             f = Function(f"internal {vector}", f"first.{count}", ["ptr p", "i64 count"], "alwaysinline")
             value = f.op(
@@ -113,7 +131,7 @@ class Vectors:
         return "i32" if self.kind.stored == "i8" else self.memory
 
     def _result_suffix(self) -> str:
-        return "f16" if self._result() == "half" else self._result()
+        return _SUFFIX.get(self._result(), self._result())
 
     def _below(self, f: Function, count: Int, lanes: int) -> str:
         """Which places are before one."""
@@ -131,6 +149,8 @@ class Vectors:
 
         if self.kind.stored == "i8":
             return f.op(f"sext {of('i8')} {value} to {of('i32')}")
+        if self.kind.stored == "float":
+            return f.op(f"bitcast {of('float')} {value} to {of('i32')}")
         if self.kind.stored == "half":
             real = f.op(f"fpext {of('half')} {value} to {of('float')}")
             return f.op(f"bitcast {of('float')} {real} to {of('i32')}")
@@ -174,25 +194,12 @@ class Vectors:
         return rows
 
     def _rounded(self) -> str:
-        """float32 to bfloat16, to the nearest, ties to even."""
-        if self.kind.stored != "bfloat":
-            return ""
-        n = self.lanes
-        wide = f"<{n} x i32>"
-        f = Function(f"internal <{n} x i16>", "rounded", [f"<{n} x float> x"], "alwaysinline")
-        bits = f.op(f"bitcast <{n} x float> %x to {wide}")
-        low = f.op(f"lshr {wide} {bits}, splat (i32 16)")
-        odd = f.op(f"and {wide} {low}, splat (i32 1)")
-        total = f.op(f"add {wide} {bits}, {f.op(f'add {wide} {odd}, splat (i32 32767)')}")
-        high = f.op(f"lshr {wide} {total}, splat (i32 16)")
-        nan = f.op(f"fcmp uno <{n} x float> %x, %x")
-        quiet = f.op(f"or {wide} {low}, splat (i32 64)")
-        found = f.op(f"select <{n} x i1> {nan}, {wide} {quiet}, {wide} {high}")
-        return f.end(f"<{n} x i16> {f.op(f'trunc {wide} {found} to <{n} x i16>')}")
+        return bfloat.function("rounded", self.lanes, self.kind.size > 1) if self.kind.stored == "bfloat" else ""
 
     def _instruction(self) -> str:
         kind = {2: f"<{2 * self.lanes} x bfloat>", 4: self.groups}.get(self.kind.size)
-        return f"declare {self.sums} @{_DOTS[self.kind.size]}({self.sums}, {kind}, {kind})" if kind else ""
+        found = f"declare {self.sums} @{_DOTS[self.kind.size]}({self.sums}, {kind}, {kind})" if kind else ""
+        return f"{found}\n{amx.DECLARATIONS}" if self.kind.tiles else found
 
     def _dot(self, f: Function, a: str, b: str, total: str) -> str:
         """`total` and the products of registers of groups: `b` has whole numbers with a sign, `a` those without."""
@@ -269,35 +276,54 @@ class Vectors:
         k, down, across, columns = (f.param(name) for name in ("k", "a_row", "b_column", "columns"))
         whole = k // count * count
         sums = [f.room(self.sums) for _ in range(4)]
+        # VNNI wants one side without a sign: what it is higher by is taken off here, or when results are put in place.
+        unsigned, alone = self.kind.stored == "i8", self.kind.stored == "i8" and not self.shifted
+        less = f.room("i32")
 
-        def step(a: str, bs: list[str], at: Int, left: Int | None) -> None:
-            found: list[str] = []
-            for place in (a, *bs):
-                here = f.at(place, at, self.memory)
-                value = f.op(
-                    f"load {vector}, ptr {here}, align {self.item}" if left is None
-                    else f"call {vector} @first.{count}(ptr {here}, i64 {left})"
-                )  # fmt: skip
-                found.append(f.op(f"bitcast {vector} {value} to {bits}"))
-            for b, slot in zip(found[1:], sums, strict=False):
-                if self.shifted:
-                    b = f.op(f"xor {bits} {b}, splat (i32 {HIGH})")
-                new = self._dot(f, b, found[0], f.op(f"load {self.sums}, ptr {slot}"))
-                f.line(f"store {self.sums} {new}, ptr {slot}")
+        def some(place: str, at: Int, left: Int | None) -> str:
+            here = f.at(place, at, self.memory)
+            value = f.op(
+                f"load {vector}, ptr {here}, align {self.item}" if left is None
+                else f"call {vector} @first.{count}(ptr {here}, i64 {left})"
+            )  # fmt: skip
+            return f.op(f"bitcast {vector} {value} to {bits}")
+
+        def summed(slots: list[str], step: Callable[[Int, Int | None], list[tuple[str, str]]]) -> None:
+            """Sums of products of what is given for each place."""
+            for slot in slots:
+                f.line(f"store {self.sums} zeroinitializer, ptr {slot}")
+
+            def add(at: Int, left: Int | None) -> None:
+                for (b, a), slot in zip(step(at, left), slots, strict=True):
+                    new = self._dot(f, b, a, f.op(f"load {self.sums}, ptr {slot}"))
+                    f.line(f"store {self.sums} {new}, ptr {slot}")
+
+            with f.loop(0, whole, count) as at:
+                add(at, None)
+            with f.when(whole < k):
+                add(whole, k - whole)
 
         for many, start in ((4, f.const(0)), (1, columns & -4)):
-            with f.loop(0, f.param("rows")) as r, f.loop(start, columns & -4 if many == 4 else columns, many) as j:
+            with f.loop(0, f.param("rows")) as r:
                 a = f.at("%a", r * down, self.memory)
-                bs = [f.at("%b", (j + i) * across, self.memory) for i in range(many)]
-                for slot in sums:
-                    f.line(f"store {self.sums} zeroinitializer, ptr {slot}")
-                with f.loop(0, whole, count) as at:
-                    step(a, bs, at, None)
-                with f.when(whole < k):
-                    step(a, bs, whole, k - whole)
-                for i in range(many):
-                    total = self._total(f, f.op(f"load {self.sums}, ptr {sums[i]}"))
-                    f.line(f"store {self.kind.total} {total}, ptr {f.at('%to', r * self.width + j + i, 'i32')}")
+                if alone:
+                    summed(sums[:1], lambda at, left, a=a: [(f"splat (i32 {HIGH})", some(a, at, left))])
+                    f.line(f"store i32 {self._total(f, f.op(f'load {self.sums}, ptr {sums[0]}'))}, ptr {less}")
+                with f.loop(start, columns & -4 if many == 4 else columns, many) as j:
+                    bs = [f.at("%b", (j + i) * across, self.memory) for i in range(many)]
+
+                    def products(at: Int, left: Int | None, a: str = a, bs: list[str] = bs) -> list[tuple[str, str]]:
+                        row, *found = (some(place, at, left) for place in (a, *bs))
+                        if unsigned:
+                            found = [f.op(f"xor {bits} {b}, splat (i32 {HIGH})") for b in found]
+                        return [(b, row) for b in found]
+
+                    summed(sums[:many], products)
+                    for i in range(many):
+                        total = self._total(f, f.op(f"load {self.sums}, ptr {sums[i]}"))
+                        if alone:
+                            total = f.op(f"sub i32 {total}, {f.op(f'load i32, ptr {less}')}")
+                        f.line(f"store {self.kind.total} {total}, ptr {f.at('%to', r * self.width + j + i, 'i32')}")
         return f.end()
 
     def _total(self, f: Function, value: str) -> str:
@@ -305,7 +331,8 @@ class Vectors:
         n, add = self.lanes, "add" if self.kind.total == "i32" else "fadd"
         half = n // 2
         while half:
-            order = ", ".join(f"i32 {i + half if i < half else i}" for i in range(n))
+            # The upper half is nothing: where it stays what it was, LLVM 22 gets two sums side by side wrong.
+            order = ", ".join(f"i32 {i + half}" if i < half else "i32 poison" for i in range(n))
             other = f.op(f"shufflevector {self.sums} {value}, {self.sums} poison, <{n} x i32> <{order}>")
             value = f.op(f"{add} {self.sums} {value}, {other}")
             half //= 2

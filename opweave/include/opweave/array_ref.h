@@ -47,11 +47,12 @@ class ArrayRef {
   constexpr const T* data() const { return data_; }
   constexpr size_t size() const { return size_; }
   constexpr bool empty() const { return size_ == 0; }
-  constexpr const T& operator[](size_t i) const { return data_[i]; }
-  const T& at(size_t i) const {
-    if (i >= size_) throw IndexError(detail::cat("ArrayRef: index ", i, " is outside of ", size_, " elements"));
+  // Checked, since how long a list is depends on who calls: `int[2]` takes lists of any length.
+  constexpr const T& operator[](size_t i) const {
+    if (i >= size_) outside(i, size_);
     return data_[i];
   }
+  const T& at(size_t i) const { return (*this)[i]; }
   const T& front() const { return at(0); }
   const T& back() const { return at(size_ - 1); }
   ArrayRef slice(size_t from, size_t n) const {
@@ -63,6 +64,9 @@ class ArrayRef {
   bool equals(ArrayRef o) const { return size_ == o.size_ && std::equal(begin(), end(), o.begin()); }
 
  private:
+  OPWEAVE_COLD [[noreturn]] static void outside(size_t i, size_t size) {
+    throw IndexError(detail::cat("ArrayRef: index ", i, " is outside of ", size, " elements"));
+  }
   const T* data_ = nullptr;
   size_t size_ = 0;
 };

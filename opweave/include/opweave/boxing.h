@@ -58,7 +58,7 @@ struct Type<Tensor> {
   static IValue to(const Tensor& t) { return IValue(t); }
 };
 inline int64_t int_of(const TVMFFIAny& a) {
-  if (a.type_index != kTVMFFIInt && a.type_index != kTVMFFIBool) wrong_type("an int", a);
+  if (a.type_index != kTVMFFIInt && a.type_index != kTVMFFIBool) wrong_type("an int of 64 bits", a);
   return a.v_int64;
 }
 inline ScalarType dtype_of(const TVMFFIAny& a) {

@@ -26,7 +26,8 @@ class FunctionSchema {
   };
   FunctionSchema(const char* text) : text_(text) {}
   FunctionSchema(std::string text) : text_(std::move(text)) {}
-  FunctionSchema(std::string text, AliasAnalysisKind kind) : text_(std::move(text)), alias_(kind) {}
+  FunctionSchema(std::string text, AliasAnalysisKind kind, bool allow_typevars = false)
+      : text_(std::move(text)), alias_(kind), typevars_(allow_typevars) {}
   static FunctionSchema of(const std::string& op) {
     TVMFFIAny arg = IValue(op).release();
     IValue kept = IValue::steal(arg);
@@ -38,6 +39,7 @@ class FunctionSchema {
   }
   const std::string& text() const { return text_; }
   AliasAnalysisKind aliasAnalysis() const { return alias_; }
+  bool allows_typevars() const { return typevars_; }
   const std::string& name() const { return name_; }
   const std::string& overload_name() const { return overload_; }
   OperatorName operator_name() const { return {name_, overload_}; }
@@ -56,6 +58,7 @@ class FunctionSchema {
   }
   std::string text_, name_, overload_;
   AliasAnalysisKind alias_ = AliasAnalysisKind::FROM_SCHEMA;
+  bool typevars_ = false;
   std::vector<Argument> arguments_, returns_;
 };
 inline std::ostream& operator<<(std::ostream& out, const FunctionSchema& s) { return out << s.text(); }

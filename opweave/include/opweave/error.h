@@ -16,6 +16,31 @@ struct SourceLocation {
   int line;
 };
 
+namespace detail {
+// A text that Python can read: bytes that are no UTF-8 become \xNN.
+OPWEAVE_COLD inline std::string readable(const std::string& text) {
+  std::string made;
+  for (size_t i = 0; i < text.size();) {
+    auto byte = [&](size_t k) { return i + k < text.size() ? uint8_t(text[i + k]) : uint8_t(0); };
+    uint8_t first = byte(0), second = byte(1);
+    size_t length = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
+    for (size_t k = 1; k < length; k++)
+      if ((byte(k) & 0xC0) != 0x80) length = 0;
+    // Spelt longer than needed, a half of a surrogate pair, past the last code point.
+    if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second >= 0xA0) || (first == 0xF0 && second < 0x90) ||
+        (first == 0xF4 && second >= 0x90))
+      length = 0;
+    if (length) {
+      made.append(text, i, length), i += length;
+    } else {
+      const char* digits = "0123456789abcdef";
+      made += "\\x", made += digits[first >> 4], made += digits[first & 15], i++;
+    }
+  }
+  return made;
+}
+}  // namespace detail
+
 // An exception with the name of the Python class that it becomes. One that came from Python keeps its trace.
 class Error : public std::exception {
  public:
@@ -56,11 +81,12 @@ class Error : public std::exception {
   // Leave it for the caller across the C ABI.
   void raise() const noexcept {
     if (object_) return TVMFFIErrorSetRaised(object_);
-    TVMFFIByteArray kind{kind_.data(), kind_.size()}, text{message_.data(), message_.size()};
+    std::string readable = detail::readable(message_);
+    TVMFFIByteArray kind{kind_.data(), kind_.size()}, text{readable.data(), readable.size()};
     TVMFFIByteArray trace{backtrace_.data(), backtrace_.size()};
     TVMFFIObjectHandle made = nullptr;
     if (TVMFFIErrorCreate(&kind, &text, &trace, &made) != 0)
-      return TVMFFIErrorSetRaisedFromCStr(kind_.c_str(), message_.c_str());
+      return TVMFFIErrorSetRaisedFromCStr(kind_.c_str(), readable.c_str());
     TVMFFIErrorSetRaised(made);
     TVMFFIObjectDecRef(made);
   }
@@ -114,6 +140,8 @@ inline void check_call(int rc) {
   if (rc != 0) throw_raised();
 }
 
+inline std::string what_of(const std::exception& e) { return e.what() ? e.what() : "an exception without a text"; }
+
 // Run what may throw and give back what the C ABI wants: 0, or -1 with the error left for the caller.
 template <class F>
 int guarded(F&& f) noexcept {
@@ -126,27 +154,27 @@ int guarded(F&& f) noexcept {
     e.raise();
     return -1;
   } catch (const std::bad_alloc& e) {
-    kind = "MemoryError", text = e.what();
+    kind = "MemoryError", text = what_of(e);
   } catch (const std::out_of_range& e) {
-    kind = "IndexError", text = e.what();
+    kind = "IndexError", text = what_of(e);
   } catch (const std::overflow_error& e) {
-    kind = "OverflowError", text = e.what();
+    kind = "OverflowError", text = what_of(e);
   } catch (const std::invalid_argument& e) {
-    kind = "ValueError", text = e.what();
+    kind = "ValueError", text = what_of(e);
   } catch (const std::domain_error& e) {
-    kind = "ValueError", text = e.what();
+    kind = "ValueError", text = what_of(e);
   } catch (const std::length_error& e) {
-    kind = "ValueError", text = e.what();
+    kind = "ValueError", text = what_of(e);
   } catch (const std::range_error& e) {
-    kind = "ValueError", text = e.what();
+    kind = "ValueError", text = what_of(e);
   } catch (const std::bad_cast& e) {
-    kind = "TypeError", text = e.what();
+    kind = "TypeError", text = what_of(e);
   } catch (const std::exception& e) {
-    text = e.what();
+    text = what_of(e);
   } catch (...) {
     text = "an exception that is not derived from std::exception was thrown";
   }
-  TVMFFIErrorSetRaisedFromCStr(kind, text.c_str());
+  TVMFFIErrorSetRaisedFromCStr(kind, readable(text).c_str());
   return -1;
 }
 

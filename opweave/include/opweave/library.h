@@ -171,9 +171,14 @@ CppFunction dispatch(DispatchKey k, F&& f) {
 template <class F>
 CppFunction dispatch(DeviceType t, F&& f) { return dispatch(dispatchKeyOf(t), std::forward<F>(f)); }
 
-inline FunctionSchema schema(const char* text, AliasAnalysisKind kind, bool = false) { return {text, kind}; }
-inline FunctionSchema schema(const char* text, bool = false) { return {text}; }
+inline FunctionSchema schema(const char* text, AliasAnalysisKind kind, bool allow_typevars = false) {
+  return {text, kind, allow_typevars};
+}
+inline FunctionSchema schema(const char* text, bool allow_typevars = false) {
+  return {text, AliasAnalysisKind::FROM_SCHEMA, allow_typevars};
+}
 
+// VERIFY registers nothing: what is given has to be there already.
 enum class _RegisterOrVerify { REGISTER, VERIFY };
 
 // What is being registered by one block of one library.
@@ -187,9 +192,10 @@ class Library {
   }
   Library(const Library&) = delete;
 
-  OPWEAVE_COLD Library& def(FunctionSchema s, const std::vector<Tag>& tags = {}, _RegisterOrVerify = _RegisterOrVerify::REGISTER,
+  OPWEAVE_COLD Library& def(FunctionSchema s, const std::vector<Tag>& tags = {}, _RegisterOrVerify rv = _RegisterOrVerify::REGISTER,
                const char* file = __builtin_FILE(), int line = __builtin_LINE()) & {
     require_def(s, file, line);
+    if (rv == _RegisterOrVerify::VERIFY) return record("verify", s.text(), "", {}, "", 0, "", {}, file, line);
     return define(s, "", tags, file, line);
   }
   template <class F, std::enable_if_t<!std::is_convertible_v<F, std::vector<Tag>>, int> = 0>
@@ -205,11 +211,12 @@ class Library {
     return put("impl", s.text().substr(0, s.text().find('(')), std::move(function), key, file, line);
   }
   template <class F>
-  OPWEAVE_COLD Library& impl(const char* name, F&& f, _RegisterOrVerify = _RegisterOrVerify::REGISTER,
+  OPWEAVE_COLD Library& impl(const char* name, F&& f, _RegisterOrVerify rv = _RegisterOrVerify::REGISTER,
                 const char* file = __builtin_FILE(), int line = __builtin_LINE()) & {
     CppFunction function(std::forward<F>(f));
     std::string key = function.dispatch_key() ? toString(*function.dispatch_key()) : key_;
-    return put("impl", name, std::move(function), key.empty() ? "CompositeImplicitAutograd" : key, file, line);
+    const char* what = rv == _RegisterOrVerify::VERIFY ? "verify" : "impl";
+    return put(what, name, std::move(function), key.empty() ? "CompositeImplicitAutograd" : key, file, line);
   }
   template <class F>
   OPWEAVE_COLD Library& impl(const char* name, DispatchKey k, F&& f, const char* file = __builtin_FILE(),
@@ -259,7 +266,8 @@ class Library {
     std::vector<IValue> names;
     for (Tag t : tags) names.emplace_back(toString(t));
     bool whole = s.text().find('(') != std::string::npos;
-    return record("def", whole ? s.text() : s.text() + inferred, "", {}, "", int64_t(s.aliasAnalysis()), "", names, file, line);
+    return record("def", whole ? s.text() : s.text() + inferred, "", {}, "",
+                  int64_t(s.aliasAnalysis()) | (s.allows_typevars() ? 16 : 0), "", names, file, line);
   }
   OPWEAVE_COLD Library& put(const char* what, const std::string& name, CppFunction f, const std::string& key, const char* file, int line) {
     int64_t flags = (f.is_boxed() ? 1 : 0) | (f.is_fallthrough() ? 2 : 0) | (f.takes_keys() ? 4 : 0);
@@ -313,7 +321,7 @@ OPWEAVE_COLD inline int hand_over(const TVMFFIAny* args, int32_t n, TVMFFIAny* r
           if (e.kind() == "RegistrationError") throw;
           throw r.failed(e.what());
         } catch (const std::exception& e) {
-          throw r.failed(e.what());
+          throw r.failed(what_of(e).c_str());
         }
       }
     *result = IValue::list({IValue(int64_t(OPWEAVE_ABI_VERSION)), IValue::list(records)}).release();

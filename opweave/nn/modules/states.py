@@ -38,6 +38,10 @@ class StateDict(OrderedDict[str, Any]):
     _metadata: OrderedDict[str, Any]
 
 
+#: What names in a state dict of a compiled module begin with.
+_COMPILED = "_orig_mod."
+
+
 class StateError(OpweaveError, RuntimeError):
     """A state dict that does not fit a module."""
 
@@ -266,5 +270,17 @@ class Stateful:
                     errors.insert(0, f"{words} key(s) in state_dict: {listed}. ")
         if errors:
             lines = "\n\t".join(errors)
-            raise StateError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{lines}")
+            raise StateError(
+                f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{lines}",
+                hint=_compiled_hint(missing, unexpected),
+            )
         return IncompatibleKeys(missing, unexpected)
+
+
+def _compiled_hint(missing: list[str], unexpected: list[str]) -> str:
+    """What to do where names differ by the prefix that those of a compiled module have."""
+    if any(name.startswith(_COMPILED) for name in unexpected):
+        return f"the names are those of a compiled module: save its ._orig_mod.state_dict(), or strip {_COMPILED!r}"
+    if any(name.startswith(_COMPILED) for name in missing):
+        return "the names are those of a module that is not compiled: load it into ._orig_mod of the compiled one"
+    return ""

@@ -69,9 +69,12 @@ class GeneratorDecl(Decl):
         if any(isinstance(value, Tensor) for value in self.bind(args, kwargs)[1:]):
             raise NotTaped("elements that follow from a tensor's")
         made = tape.made(result)
-        if not self.uniform or not result.numel():
+        if not result.numel() or not self.uniform and result.numel() > _FEW:
             raise NotTaped(str(self.op))
-        tape.map("copied", [np.array(result._array.flat[0], made.dtype)], made)
+        if self.uniform:
+            tape.map("copied", [np.array(result._array.flat[0], made.dtype)], made)
+        else:
+            tape.map("copied", [tape.constant(result._array.copy())], made)
 
     def evaluate(self, call: Call, point: Point) -> Any:
         values = [v.value if isinstance(v, Operand) else v for v in call.arguments()]
@@ -103,6 +106,8 @@ class GeneratorDecl(Decl):
         return found
 
 
+# Elements that are kept to be copied.
+_FEW = 1 << 12
 # Calls that an op remembers, and types of arguments that can be looked up.
 _MOST_PLANS = 256
 _PLAIN = frozenset({int, bool, str, type(None), DType, Device})

@@ -26,9 +26,10 @@ from opweave.registry import dtypes
 from opweave.registry.device import cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.ops.kinds.base import IGNORED, Decl, differs, handler, reset_errors, set_errors, store
+from opweave.registry.ops.kinds.replayed_numbers import replay_numbers
 from opweave.registry.ops.kinds.ufunc_plan import UfuncPlan, trace
 from opweave.registry.promote import can_cast
-from opweave.registry.scalar import ArrayScalars
+from opweave.registry.scalar import ArrayScalars, converted
 from opweave.registry.schema import Argument
 from opweave.registry.spec import TensorSpec, contiguous_strides, is_contiguous, overlaps_itself, row_major, span
 from opweave.registry.tape import NotTaped, Tape
@@ -390,7 +391,7 @@ class PointwiseEager(Decl):
                 target = out if out is not None else allocate_like(spec)
                 self._fill_chunks(k, values, attributes, compute, target)
                 return target
-            values = [xp.asarray(v).astype(compute.numpy) if differs(v, compute) else v for v in values]
+            values = [converted(xp.asarray(v), compute.numpy) if differs(v, compute) else v for v in values]
             array = xp.asarray(self.body(k, *values, **attributes))
         if out is None and _is_fresh(array, values) and array.shape == spec.sizes and array.flags.c_contiguous:
             if spec.strides == contiguous_strides(spec.sizes) and array.dtype == result.numpy:
@@ -406,6 +407,8 @@ class PointwiseEager(Decl):
         tensors = [t for t in operands if isinstance(t, Tensor)]
         if type(self).fill is not PointwiseEager.fill or compute.numpy is None:
             raise NotTaped(str(self.op))
+        if replay_numbers(self, tape, operands, attributes, (compute, found), result):
+            return
         # Of the tensors only the type counts.
         sample = np.ones(1, compute.numpy)
         values = [sample if isinstance(o, Tensor) else _operand_value(np, o, compute, cpu) for o in operands]
@@ -413,7 +416,13 @@ class PointwiseEager(Decl):
         with np.errstate(all="ignore"):
             ufuncs = self._ufuncs_for(_NUMPY, values, attributes, compute, found)
         if ufuncs is None:
-            raise NotTaped(str(self.op))
+            with np.errstate(all="ignore"):
+                value = self.body(_NUMPY, *values, **attributes)
+                if np.ndim(value) or not result.numel():
+                    raise NotTaped(str(self.op))
+                constant = np.asarray(_NUMPY.cast(value, found))
+            tape.map("copied", [constant], tape.made(result))  # it depends on no element
+            return
         taken = [tape.converted(tape.value(t), compute.numpy) for t in tensors]
         ufuncs.write(tape, taken, tape.made(result))
 
@@ -425,7 +434,7 @@ class PointwiseEager(Decl):
             if (
                 isinstance(v, np.ndarray)
                 and differs(v, compute)
-                and (compute.kind != "f" or v.dtype.kind not in "fiub")
+                and (compute.kind != "f" or not _is_converted(v.dtype))
             ):
                 return None
         if compute.numpy is None or result.numpy is None:
@@ -462,7 +471,7 @@ class PointwiseEager(Decl):
             pieces = []
             for v in flat:
                 piece = v[start : start + _CHUNK] if isinstance(v, np.ndarray) and v.ndim else v
-                pieces.append(piece.astype(compute.numpy) if differs(piece, compute) else piece)
+                pieces.append(converted(piece, compute.numpy) if differs(piece, compute) else piece)
             store(k, out[start : start + _CHUNK], self.body(k, *pieces, **attributes), target._dtype)
 
 
@@ -482,6 +491,11 @@ def _operand_value(xp: Any, operand: Any, compute: DType, device: Any) -> Any:
             wrapped -= 1 << bits
         return xp.asarray(wrapped, compute.numpy)
     return xp.asarray(operand).astype(compute.numpy)
+
+
+def _is_converted(dtype: np.dtype[Any]) -> bool:
+    """Whether elements of a type become numbers of a floating type as they are."""
+    return dtype.kind in "fiub" or dtype == dtypes.bfloat16.numpy
 
 
 def _is_scalar_array(value: Any) -> bool:

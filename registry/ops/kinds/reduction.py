@@ -170,12 +170,14 @@ class ReductionDecl(Decl):
     def replay(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
         axes, compute, found, _, count = self._planned(args, kwargs)
         function = _UFUNCS.get(self.combine)
-        if function is None or compute.numpy is None or found is not compute or not count:
+        if function is None or compute.numpy is None or not count:
             raise NotTaped(str(self.op))
         source = tape.converted(tape.value(args[0]), compute.numpy)
         if self.combine == "sum" and _has_two_levels(source.dtype, source.sizes, axes):
             raise NotTaped("a sum in two levels")
-        made = tape.made(result)
+        made = whole = tape.made(result)
+        if found is not compute:  # computed in another type, and converted in the end
+            made = tape.scratch(result._sizes, compute.numpy)
         start = None if COMBINES[self.combine] is None else COMBINES[self.combine]
         if not axes:
             tape.map("copied", [source], made)
@@ -187,6 +189,8 @@ class ReductionDecl(Decl):
             if steps is None or steps.dtype != made.dtype:
                 raise NotTaped(str(self.op))
             steps.write(tape, [made], made)
+        if made is not whole:
+            tape.map("cast", [made], whole)
 
     def _planned(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Plan:
         """What follows from a call's arguments but not from the elements; remembered."""
@@ -377,7 +381,10 @@ def _is_long(sizes: Sequence[int], axis: int) -> bool:
 
 
 #: Combines as NumPy's loops.
-_UFUNCS = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
+_UFUNCS = {
+    "sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum, "any": np.logical_or,
+    "all": np.logical_and,
+}  # fmt: skip
 
 
 def reduction(

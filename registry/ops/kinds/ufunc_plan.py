@@ -10,13 +10,14 @@ evaluated as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy._core import umath
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from opweave.registry.scalar import convert_into, erf_of_array
 from opweave.registry.tape import NotTaped, Tape, Value
 
 #: Elements of a piece: its temporaries stay in the cache.
@@ -96,8 +97,24 @@ class Traced(NDArrayOperatorsMixin):
         """As of an array."""
         return self._note(np.copyto, (self,), self.sample.astype(dtype))
 
+    def computed_by(self, function: Callable[..., Any]) -> Traced:
+        """The value of a function that NumPy has not, on each element."""
+        return self._note(function, (self,), function(self.sample))
+
     def __getattr__(self, name: str) -> Any:
         raise _Untraceable
+
+
+class TracedNumber(Traced):
+    """Stands for a number in a body, whichever it is: it is neither 0 nor 1, and no other question is answered."""
+
+    def __eq__(self, other: object) -> Any:
+        return super().__eq__(other) if type(other) not in (int, float) or other not in (0, 1) else False
+
+    def __ne__(self, other: object) -> Any:
+        return super().__ne__(other) if type(other) not in (int, float) or other not in (0, 1) else True
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 def _samples(values: Sequence[Any]) -> list[Any]:
@@ -132,10 +149,19 @@ class UfuncPlan(NamedTuple):
         """Whether it is a single call on arrays, which may have any layout and broadcast."""
         return not self.steps or len(self.steps) == 1 and not _by_pieces(self.steps[0])
 
+    def reads_in_all_steps(self, places: Sequence[int]) -> bool:
+        """Whether each step depends on one of some inputs."""
+        found = set(places)
+        for i, step in enumerate(self.steps):
+            if not any(a.number in found for a in step.args if isinstance(a, Ref)):
+                return False
+            found.add(-1 - i)
+        return bool(self.steps)
+
     def call(self, inputs: Sequence[Any], out: np.ndarray[Any, Any]) -> None:
         """Make the single call, for inputs that have their types; `out` is none of them, or as one of them is."""
         if not self.steps or self.steps[0].function is np.copyto:
-            np.copyto(out, inputs[(self.steps[0].args[0] if self.steps else self.result).number], casting="unsafe")
+            convert_into(out, inputs[(self.steps[0].args[0] if self.steps else self.result).number])
             return
         step = self.steps[0]
         step.function(*[inputs[a.number] if isinstance(a, Ref) else a for a in step.args], out=out)
@@ -161,7 +187,7 @@ class UfuncPlan(NamedTuple):
                 if place is None:
                     table[i] = value[start:stop]
                 else:
-                    np.copyto(place, value[start:stop], casting="unsafe")
+                    convert_into(place, value[start:stop])
                     table[i] = place
             table[converted - 1] = out[start:stop]
             for function, args, result in calls:
@@ -173,6 +199,7 @@ class UfuncPlan(NamedTuple):
             tape.map("copied", [inputs[self.result.number]], out)
             return
         made: list[Value] = []
+        spare: list[Value] = []  # memory of values that no step needs any more
         for i, step in enumerate(self.steps):
             # As NumPy gives them: a step may be smaller than the result that it is broadcast to.
             given = [(inputs[a.number] if a.number >= 0 else made[-1 - a.number]) if isinstance(a, Ref) else a
@@ -190,8 +217,12 @@ class UfuncPlan(NamedTuple):
                 made.append(out)
             else:
                 sizes = np.broadcast_shapes(*[v.sizes for v in given if isinstance(v, Value)])
-                made.append(tape.scratch(sizes, step.dtype))
+                place = next((v for v in spare if v.sizes == sizes and v.dtype == step.dtype), None)
+                if place is not None:
+                    spare.remove(place)
+                made.append(tape.scratch(sizes, step.dtype) if place is None else place)
             tape.map(function, given, made[-1])
+            spare += [made[dead] for dead in self.lives[i] if made[dead].buffer in tape.fresh and dead != i]
 
     def _placed(self, size: int, apart: bool) -> tuple[list[Any], list[_Call]]:
         """Where everything is during a run, and the calls, which name their operands and results by these places.
@@ -245,7 +276,7 @@ class UfuncPlan(NamedTuple):
 
 
 #: What stands for a function in a loop.
-_IN_LOOPS: dict[Any, Any] = {np.where: "chosen", np.clip: umath.clip}  # pyright: ignore[reportAttributeAccessIssue]
+_IN_LOOPS: dict[Any, Any] = {np.where: "chosen", np.clip: umath.clip, erf_of_array: "erf"}  # pyright: ignore[reportAttributeAccessIssue]
 #: A function with the places of its operands and of its result.
 _Call = tuple[Callable[..., Any], tuple[int, ...], int]
 #: Integers as wide as elements.
@@ -257,7 +288,7 @@ def _has_type(value: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> bool:
 
 
 def _convert(value: Any, out: np.ndarray[Any, Any]) -> None:
-    np.copyto(out, value, casting="unsafe")
+    convert_into(out, value)
 
 
 def _by_pieces(step: Step) -> bool:
@@ -301,7 +332,7 @@ def _select(condition: Any, a: Any, b: Any, keep: Any = None, other: Any = None,
         np.bitwise_xor(second, other, out=result)
 
 
-def trace(body: Callable[..., Any], operands: Sequence[Any]) -> UfuncPlan | None:
+def trace(body: Callable[..., Any], operands: Sequence[Any], numbers: Container[int] = ()) -> UfuncPlan | None:
     """The steps of a body, None where it has none.
 
     Parameters
@@ -310,12 +341,15 @@ def trace(body: Callable[..., Any], operands: Sequence[Any]) -> UfuncPlan | None
         Of the operands.
     operands : sequence
         Of an array its dtype, numbers and None as they are.
+    numbers : container of int
+        Where among the operands arrays stand for numbers that are neither 0 nor 1 (`TracedNumber`).
     """
     noted: list[Step] = []
     count, given = 0, []
-    for operand in operands:
+    for i, operand in enumerate(operands):
         if isinstance(operand, np.dtype):
-            given.append(Traced(noted, count, np.ones(1, operand)))
+            kind = TracedNumber if i in numbers else Traced
+            given.append(kind(noted, count, np.ones(1, operand)))
             count += 1
         else:
             given.append(operand)

@@ -60,6 +60,15 @@ OPWEAVE_LIBRARY(cppbad_throws, m) {
 OPWEAVE_LIBRARY_IMPL(_, BackendSelect, m) {
   if (is('9')) m.fallback(same);
 }
+// v, w, x: an op, another schema of it, a kernel that is only to be verified, and is not there
+OPWEAVE_LIBRARY_FRAGMENT(cppbad_half, m) {
+  constexpr auto verify = opweave::_RegisterOrVerify::VERIFY;
+  if (is('v')) m.def("nothing(Tensor x) -> Tensor", {}, verify);
+  if (is('w')) m.def("g(Tensor x, int k) -> Tensor", {}, verify);
+}
+OPWEAVE_LIBRARY_IMPL(cppbad_half, CUDA, m) {
+  if (is('x')) m.impl("g", same, opweave::_RegisterOrVerify::VERIFY);
+}
 // a schema that cannot be read
 OPWEAVE_LIBRARY_FRAGMENT(cppbad_half, m) {
   if (is('s')) m.def("h(Tensor x -> Tensor");

@@ -2,6 +2,9 @@
 #include <torch/extension.h>
 
 struct NotStandard {};
+struct NoText : std::exception {
+  const char* what() const noexcept override { return nullptr; }
+};
 static void boom(const std::string& kind) {
   if (kind == "check") TORCH_CHECK(false, "checked ", kind, " ", 42);
   if (kind == "bare") TORCH_CHECK(kind.empty());
@@ -26,10 +29,22 @@ static void boom(const std::string& kind) {
   if (kind == "exception") throw std::exception();
   if (kind == "int") throw 3;
   if (kind == "other") throw NotStandard();
+  if (kind == "no text") throw NoText();
+  if (kind == "latin") throw std::runtime_error("caf\xe9 \xed\xa0\x80 \xf4\x90\x80\x80 \xc3\xa9 \xf0\x9f\x98\x80 \xe2\x82");
+  if (kind == "checked latin") TORCH_CHECK(false, "caf\xe9");
 }
 static void throwing_fallback(const c10::OperatorHandle&, torch::jit::Stack*) { throw std::out_of_range("in a fallback"); }
+static void leaves_nothing(const c10::OperatorHandle&, torch::jit::Stack* stack) { stack->clear(); }
+static void leaves_text(const c10::OperatorHandle&, torch::jit::Stack* stack) { *stack = {c10::IValue(std::string("text"))}; }
+static void leaves_more(const c10::OperatorHandle&, torch::jit::Stack* stack) { stack->emplace_back(1); }
 
 TORCH_LIBRARY(cpperrors, m) {
+  m.def("second(int[2] a) -> int", [](at::IntArrayRef a) { return a[1]; });
+  for (auto name : {"leaves_nothing", "leaves_text", "leaves_more"})
+    m.def(std::string(name) + "(Tensor x) -> Tensor");
+  m.impl("leaves_nothing", torch::CppFunction::makeFromBoxedFunction<&leaves_nothing>());
+  m.impl("leaves_text", torch::CppFunction::makeFromBoxedFunction<&leaves_text>());
+  m.impl("leaves_more", torch::CppFunction::makeFromBoxedFunction<&leaves_more>());
   m.def("boom(str kind) -> ()", boom);
   m.def("as_float(Tensor x) -> float", [](const at::Tensor& x) { return double(*x.data_ptr<float>()); });
   m.def("needs_contiguous(Tensor x) -> int", [](const at::Tensor& x) {

@@ -46,6 +46,10 @@ TORCH_LIBRARY(myops, m) {
   m.def("from_made_lambda(Tensor self) -> Tensor");
   m.def("overloaded.float(float x) -> float", static_cast<double (*)(double)>(&overloaded));
   m.def("overloaded.int(int x) -> int", static_cast<int64_t (*)(int64_t)>(&overloaded));
+  // tags with a function; a schema whose type may be any
+  m.def("tagged_fn(Tensor self) -> Tensor", copy_of, {at::Tag::pointwise});
+  m.def(torch::schema("any_of(t x) -> t", c10::AliasAnalysisKind::FROM_SCHEMA, /*allow_typevars=*/true));
+  m.def(torch::schema("any_too(t x) -> t", true));
   m.def("boxed_calls() -> int", [] { return int64_t(boxed_calls); });
   m.def("functor_calls() -> int", [] { return int64_t(functor_calls); });
 }
@@ -81,6 +85,18 @@ TORCH_LIBRARY_FRAGMENT(myops, m) {
   m.impl("def6", torch::dispatch(c10::DeviceType::CPU, [](const at::Tensor& self) { return self.clone(); }));
 }
 
+// --- _RegisterOrVerify: nothing is registered, what is there is looked at
+TORCH_LIBRARY_FRAGMENT(myops, m) {
+  m.def("add_later(Tensor self, Tensor other) -> Tensor", {}, torch::_RegisterOrVerify::VERIFY);
+}
+TORCH_LIBRARY_IMPL(myops, CPU, m) { m.impl("add_later", add_cpu_impl, torch::_RegisterOrVerify::VERIFY); }
+
+// --- impl_abstract_pystub, which is set_python_module by its older name
+TORCH_LIBRARY_FRAGMENT(myops, m) {
+  m.impl_abstract_pystub("myops_rules_that_are_not_installed", "pip install myops").def("elsewhere(Tensor x) -> Tensor");
+  m.impl("elsewhere", torch::dispatch(c10::kCPU, copy_of));
+}
+
 // --- makeFallthrough
 TORCH_LIBRARY_IMPL(myops, Autograd, m) { m.impl("tagged", torch::CppFunction::makeFallthrough()); }
 TORCH_LIBRARY_IMPL(_, AutogradXLA, m) {
@@ -111,6 +127,11 @@ struct Scaled : c10::OperatorKernel {
     torch::jit::push(*stack, x * factor);
   }
 };
+static void as_it_is(const c10::OperatorHandle&, torch::jit::Stack*) {}
+TORCH_LIBRARY_IMPL(myops, CompositeImplicitAutograd, m) {
+  m.impl("any_of", torch::CppFunction::makeFromBoxedFunction<&as_it_is>());
+  m.impl("any_too", torch::CppFunction::makeFromBoxedFunction<&as_it_is>());
+}
 TORCH_LIBRARY_FRAGMENT(myops, m) {
   m.def("twice(Tensor self) -> Tensor", torch::dispatch(c10::DispatchKey::CPU, torch::CppFunction::makeFromBoxedFunction<&twice>()));
   m.def("scaled(Tensor self) -> Tensor");

@@ -1,0 +1,237 @@
+"""Conversions from and to bfloat16 and float16 on arrays, as kernels make them: NumPy and ml_dtypes go bit by bit.
+
+Each is a loop as NumPy's own (`registry.tape`): places, how many elements, bytes from one to the next. All go by way of
+float32 and round once there; where elements lie side by side, vectors are converted.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from typing import Any
+
+import numpy as np
+
+from opweave.codegen.instructions.emit import Emitter, splat, vector
+from opweave.codegen.instructions.operands import Operand, Register
+from opweave.codegen.native import llvm, objects
+from opweave.registry import dtypes
+
+#: By the names of their types in symbols: what they are in LLVM, and in `Emitter`.
+_ELEMENTS = {
+    "bf": "bf16", "f2": "f16", "b1": "i8", "u1": "i8", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64",
+    "f4": "f32", "f8": "f64",
+}  # fmt: skip
+_HALVES = ("bf", "f2")
+_BYTES = {"bf": 2}
+
+_LOOP = """
+define void @"opweave.cast.{source}.{target}"(ptr %places, ptr %count, ptr %steps, ptr %data) {{
+entry:
+  %n = load i64, ptr %count
+  %from.start = load ptr, ptr %places
+  %to.p = getelementptr ptr, ptr %places, i64 1
+  %to.start = load ptr, ptr %to.p
+  %from.step = load i64, ptr %steps
+  %to.step.p = getelementptr i64, ptr %steps, i64 1
+  %to.step = load i64, ptr %to.step.p
+  %from.dense = icmp eq i64 %from.step, {from_bytes}
+  %to.dense = icmp eq i64 %to.step, {to_bytes}
+  %dense = and i1 %from.dense, %to.dense
+  %whole.some = and i64 %n, -{width}
+  %whole = select i1 %dense, i64 %whole.some, i64 0
+  br label %wide
+wide:
+  %i = phi i64 [ 0, %entry ], [ %i1, %wide.more ]
+  %wide.left = icmp slt i64 %i, %whole
+  br i1 %wide.left, label %wide.more, label %next
+wide.more:
+  %wide.from = getelementptr {from_type}, ptr %from.start, i64 %i
+  %wide.to = getelementptr {to_type}, ptr %to.start, i64 %i
+  %wide.x = load {from_vector}, ptr %wide.from, align 1
+{wide}
+  store {to_vector} {wide_result}, ptr %wide.to, align 1
+  %i1 = add i64 %i, {width}
+  br label %wide
+next:
+  %j = phi i64 [ %whole, %wide ], [ %j1, %more ]
+  %left = icmp slt i64 %j, %n
+  br i1 %left, label %more, label %out
+more:
+  %from.far = mul i64 %j, %from.step
+  %from = getelementptr i8, ptr %from.start, i64 %from.far
+  %to.far = mul i64 %j, %to.step
+  %to = getelementptr i8, ptr %to.start, i64 %to.far
+  %x = load {from_type}, ptr %from, align 1
+{one}
+  store {to_type} {one_result}, ptr %to, align 1
+  %j1 = add i64 %j, 1
+  br label %next
+out:
+  ret void
+}}
+"""
+
+
+def _pairs() -> list[tuple[str, str]]:
+    """Of which type to which; not to integers, where numbers may not fit, nor from float64 to float16 by float32."""
+    found = []
+    for half in _HALVES:
+        found += [(half, other) for other in _ELEMENTS if other != half and other in ("bf", "f2", "b1", "f4", "f8")]
+        found += [(other, half) for other in _ELEMENTS if other not in _HALVES and (other, half) != ("f8", "f2")]
+    return [pair for pair in found if "f2" not in pair or _has_float16()]
+
+
+@functools.cache
+def _has_float16() -> bool:
+    """Whether the machine converts float16."""
+    host = llvm.host()
+    return "f16c" in host.features or host.triple.startswith(("aarch64", "arm64"))
+
+
+def source() -> str:
+    """The LLVM IR of all loops."""
+    width = llvm.host().vector_bits // 32
+    return "\n".join(_loop(source, target, width) for source, target in _pairs())
+
+
+def _loop(source: str, target: str, width: int) -> str:
+    em = Emitter()
+    wide = _converted(em, Register("%wide.x"), source, target, width)
+    wide_lines, em.lines = em.lines, []
+    one = _converted(em, Register("%x"), source, target, 1)
+    from_type, to_type = _ELEMENTS[source], _ELEMENTS[target]
+    return _LOOP.format(
+        source=source, target=target, width=width, from_bytes=_size(source), to_bytes=_size(target),
+        from_type=vector(from_type, 1), to_type=vector(to_type, 1), from_vector=vector(from_type, width),
+        to_vector=vector(to_type, width), wide="\n".join(wide_lines), wide_result=wide, one="\n".join(em.lines),
+        one_result=one,
+    )  # fmt: skip
+
+
+def _size(name: str) -> int:
+    return _BYTES.get(name) or np.dtype(name).itemsize
+
+
+def _converted(em: Emitter, x: Operand, source: str, target: str, w: int) -> Operand:
+    single, word, half = vector("f32", w), vector("i32", w), vector("i16", w)
+
+    def c(value: int, kind: str = "i32") -> Operand:
+        return splat(value, kind, w)
+
+    if source == "bf":
+        wide = em.inst(f"shl {word} {em.inst(f'zext {half} {x} to {word}')}, {c(16)}")
+        x = em.inst(f"bitcast {word} {wide} to {single}")
+    elif source != "f4":
+        given = vector(_ELEMENTS[source], w)
+        verb = {"f2": "fpext", "f8": "fptrunc", "b1": "uitofp", "u1": "uitofp"}.get(source, "sitofp")
+        x = em.inst(f"{verb} {given} {x} to {single}")
+    if target == "f4":
+        return x
+    if target == "f8":
+        return em.inst(f"fpext {single} {x} to {vector('f64', w)}")
+    if target == "f2":
+        return em.inst(f"fptrunc {single} {x} to {vector('f16', w)}")
+    if target == "b1":
+        is_true = em.inst(f"fcmp une {single} {x}, zeroinitializer") if w > 1 else em.inst(f"fcmp une float {x}, 0.0")
+        return em.inst(f"zext {vector('i1', w)} {is_true} to {vector('i8', w)}")
+    bits = em.inst(f"bitcast {single} {x} to {word}")
+    top = em.inst(f"lshr {word} {bits}, {c(16)}")
+    odd = em.inst(f"and {word} {top}, {c(1)}")
+    rounded = em.inst(f"add {word} {em.inst(f'add {word} {bits}, {c(0x7FFF)}')}, {odd}")
+    # As ml_dtypes has it: one NaN of either sign.
+    none = em.inst(f"or {word} {em.inst(f'and {word} {top}, {c(0x8000)}')}, {c(0x7FC0)}")
+    is_nan = em.inst(f"fcmp uno {single} {x}, {x}")
+    found = em.inst(f"select {vector('i1', w)} {is_nan}, {word} {none}, {word} "
+                    f"{em.inst(f'lshr {word} {rounded}, {c(16)}')}")  # fmt: skip
+    return em.inst(f"trunc {word} {found} to {half}")
+
+
+CODE = objects.Code(source, "conversions of half types", 2)
+_names: dict[np.dtype[Any], str] = {}
+
+
+def _name(dtype: np.dtype[Any]) -> str | None:
+    if not _names:
+        _names.update({np.dtype(name): name for name in _ELEMENTS if name != "bf"})
+        bfloat16 = dtypes.bfloat16.numpy
+        assert bfloat16 is not None
+        _names[bfloat16] = "bf"
+    return _names.get(dtype)
+
+
+@functools.cache
+def _addresses() -> dict[tuple[str, str], int]:
+    symbols = {pair: f"opweave.cast.{pair[0]}.{pair[1]}" for pair in _pairs()}
+    loaded = CODE.load(symbols.values())
+    return {pair: loaded.address(symbol) for pair, symbol in symbols.items()}
+
+
+def loop(source: np.dtype[Any], target: np.dtype[Any]) -> int | None:
+    """The address of the loop that converts.
+
+    Parameters
+    ----------
+    source, target : numpy.dtype
+        One of them bfloat16 or float16.
+
+    Returns
+    -------
+    int or None
+        None where there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> loop(np.dtype("f4"), np.dtype("f8")) is None
+    True
+    """
+    names = _name(source), _name(target)
+    if None in names or not set(names) & set(_HALVES):
+        return None
+    return _addresses().get(names)  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+@functools.cache
+def _call(source: np.dtype[Any], target: np.dtype[Any]) -> Any:
+    address = loop(source, target)
+    return None if address is None else ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(address)
+
+
+_Pair, _One = ctypes.c_int64 * 2, ctypes.c_int64 * 1
+
+
+def convert(source: np.ndarray[Any, Any], out: np.ndarray[Any, Any]) -> bool:
+    """Convert the elements of an array into another of the same shape, if both lie row-major or have one dimension.
+
+    Parameters
+    ----------
+    source, out : numpy.ndarray
+        One of them of bfloat16 or float16; they share no memory.
+
+    Returns
+    -------
+    bool
+        Whether it was done; another way has to be taken if not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> out = np.empty(2, np.float16)
+    >>> convert(np.array([1.5, 65520.0], np.float32), out), out.tolist()
+    (True, [1.5, inf])
+    """
+    call = _call(source.dtype, out.dtype)
+    if call is None or source.shape != out.shape:
+        return False
+    if source.ndim == 1:
+        steps = _Pair(source.strides[0], out.strides[0])
+    elif source.flags.c_contiguous and out.flags.c_contiguous:
+        steps = _Pair(source.itemsize, out.itemsize)
+    else:
+        return False
+    if not out.flags.writeable:
+        return False
+    places = _Pair(source.__array_interface__["data"][0], out.__array_interface__["data"][0])
+    call(places, _One(out.size), steps, None)
+    return True
