@@ -136,7 +136,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_finish() -> None:
-    """Take what was collected, most of the heap, out of later garbage collections, and go through all less often."""
+    """Take what was collected, most of the heap, out of each later garbage collection; make full ones rarer."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(700, 10, 100)  # of the garbage of tests, most is found young
