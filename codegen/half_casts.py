@@ -75,7 +75,7 @@ out:
 
 def _pairs() -> list[tuple[str, str]]:
     """Of which type to which; not to integers, where numbers may not fit, nor from float64 to float16 by float32."""
-    found = []
+    found: list[tuple[str, str]] = []
     for half in _HALVES:
         found += [(half, other) for other in _ELEMENTS if other != half and other in ("bf", "f2", "b1", "f4", "f8")]
         found += [(other, half) for other in _ELEMENTS if other not in _HALVES and (other, half) != ("f8", "f2")]

@@ -9522,7 +9522,13 @@ def manual_seed(seed: _int) -> Generator:
     Returns
     -------
     Generator
-        The CPU's."""
+    Examples
+    --------
+    >>> _ = opweave.manual_seed(3)
+    >>> first = opweave.rand(2)
+    >>> _ = opweave.manual_seed(3)
+    >>> opweave.equal(first, opweave.rand(2))
+    True"""
     ...
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: Float = 0.0, reduction: Int = 1) -> Tensor:
     """max(0, -t (x1 - x2) + margin).

@@ -3156,7 +3156,12 @@ class Methods:
         tensor(3.5298)"""
         ...
     def cuda(self, device: DeviceLike | None = 'cuda', memory_format: MemoryFormat | None = None) -> Tensor:
-        """The tensor on a GPU; itself where it is there already."""
+        """The tensor on a GPU; itself where it is there already.
+
+        Examples
+        --------
+        >>> opweave.ones(2).cuda()  # doctest: +SKIP
+        tensor([1., 1.], device='cuda:0')"""
         ...
     @overload
     def cummax(self, dim: Int) -> return_types.cummax: ...
@@ -10410,7 +10415,11 @@ class Methods:
             The first tensor, which was written to."""
         ...
     def resize_as_(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: views, graphs and what autograd saved rely on a tensor's memory; write `x = empty_like(other)`."""
+        """Refused: views, graphs and what autograd saved rely on a tensor's memory; write `x = empty_like(other)`.
+
+        Examples
+        --------
+        >>> x = empty_like(other)  # doctest: +SKIP"""
         ...
     def resolve_conj(self) -> Tensor:
         """The tensor: it is as it says.
@@ -10936,7 +10945,11 @@ class Methods:
                 [ 8.4056,  0.7355, -1.7555,  3.7825]])"""
         ...
     def set_(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: views, graphs and what autograd saved rely on a tensor's memory; write `x = other.view(sizes)`."""
+        """Refused: views, graphs and what autograd saved rely on a tensor's memory; write `x = other.view(sizes)`.
+
+        Examples
+        --------
+        >>> x = other.view(sizes)  # doctest: +SKIP"""
         ...
     def sgn(self) -> Tensor:
         """x / |x|, 0 for 0: the sign of a real number, the direction of a complex one.
