@@ -24,7 +24,7 @@ from opweave.codegen.native import calls
 from opweave.registry.custom_op import definitions
 from opweave.registry.device import is_cuda_available
 from opweave.registry.library import _forever
-from opweave.registry.op import registry
+from opweave.registry.op import OpOverload, registry
 from opweave.tracer import spec
 
 # The declared samples of ops are for the tests of every stage.
@@ -55,6 +55,12 @@ def _part(text: str) -> tuple[int, int]:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--part", type=_part, metavar="I/N", help="of the tests, spread over N parts, only the I-th part")
+    parser.addoption(
+        "--turn",
+        type=_part,
+        metavar="I/N",
+        help="of those that try every op or make up their inputs, only the I-th part",
+    )
     parser.addoption("--op", metavar="NAME", help="only the tests of one op, as silu")
     parser.addoption("--pass", dest="pass_name", metavar="NAME", help="only the tests of one pass, as fuse")
 
@@ -84,11 +90,14 @@ def _of_pass(item: pytest.Item, name: str) -> bool:
 
 
 def _chosen(config: pytest.Config) -> Callable[[pytest.Item], bool]:
-    part, op, pass_name = (config.getoption(name) for name in ("--part", "--op", "--pass"))
+    part, turn, op, pass_name = (config.getoption(name) for name in ("--part", "--turn", "--op", "--pass"))
 
     def chosen(item: pytest.Item) -> bool:
+        number = zlib.crc32(item.nodeid.encode())
+        takes_turns = item.get_closest_marker("property") or item.get_closest_marker("every_op")
         return (
-            (part is None or zlib.crc32(item.nodeid.encode()) % part[1] == part[0])
+            (part is None or number % part[1] == part[0])
+            and (turn is None or not takes_turns or number % turn[1] == turn[0])
             and (op is None or _of_op(item, op))
             and (pass_name is None or _of_pass(item, pass_name))
         )
@@ -101,6 +110,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     function, module = getattr(item, "obj", None), getattr(item, "module", None)
     if getattr(function, "is_hypothesis_test", False):
         item.add_marker("property")
+    if any(isinstance(value, OpOverload) for value in getattr(getattr(item, "callspec", None), "params", {}).values()):
+        item.add_marker("every_op")
     if any(hasattr(module, name) for name in ("subprocess", "multiprocessing", "fork_server")):
         item.add_marker("process")
 
