@@ -191,7 +191,10 @@ def code() -> Any:
     found = _found()
     assert found is not None
     return load_heavy("opweave.codegen.native.objects").Code(
-        functools.partial(_source_for_host, found.word), "matrix products", 1
+        functools.partial(_source_for_host, found.word),
+        "matrix products",
+        1,
+        f"matrix products, numbers of {found.word}",
     )
 
 

@@ -79,20 +79,28 @@ def _pairs() -> list[tuple[str, str]]:
     for half in _HALVES:
         found += [(half, other) for other in _ELEMENTS if other != half and other in ("bf", "f2", "b1", "f4", "f8")]
         found += [(other, half) for other in _ELEMENTS if other not in _HALVES and (other, half) != ("f8", "f2")]
-    return [pair for pair in found if "f2" not in pair or _has_float16()]
+    return found
 
 
-@functools.cache
-def _has_float16() -> bool:
-    """Whether the machine converts float16."""
-    host = llvm.host()
-    return "f16c" in host.features or host.triple.startswith(("aarch64", "arm64"))
+#: Of a byte that says whether the machine converts float16: a process that finds the code need not ask LLVM for it.
+_HAS_FLOAT16 = "opweave.cast.has_float16"
 
 
 def source() -> str:
-    """The LLVM IR of all loops."""
-    width = llvm.host().vector_bits // 32
-    return "\n".join(_loop(source, target, width) for source, target in _pairs())
+    """The LLVM IR of all loops; those that the machine has no instruction for do nothing."""
+    host = llvm.host()
+    has_float16 = "f16c" in host.features or host.triple.startswith(("aarch64", "arm64"))
+    width, parts = host.vector_bits // 32, [f"@{_HAS_FLOAT16} = constant i8 {int(has_float16)}"]
+    for source, target in _pairs():
+        if "f2" not in (source, target) or has_float16:
+            parts.append(_loop(source, target, width))
+        else:
+            parts.append(f"define void @{_symbol(source, target)}(ptr %a, ptr %b, ptr %c, ptr %d) {{\n  ret void\n}}")
+    return "\n".join(parts)
+
+
+def _symbol(source: str, target: str) -> str:
+    return f"opweave.cast.{source}.{target}"
 
 
 def _loop(source: str, target: str, width: int) -> str:
@@ -147,7 +155,7 @@ def _converted(em: Emitter, x: Operand, source: str, target: str, w: int) -> Ope
     return em.inst(f"trunc {word} {found} to {half}")
 
 
-CODE = objects.Code(source, "conversions of half types", 2)
+CODE = objects.Code(source, "conversions of half types", 2, "conversions of half types")
 _names: dict[np.dtype[Any], str] = {}
 
 
@@ -162,9 +170,10 @@ def _name(dtype: np.dtype[Any]) -> str | None:
 
 @functools.cache
 def _addresses() -> dict[tuple[str, str], int]:
-    symbols = {pair: f"opweave.cast.{pair[0]}.{pair[1]}" for pair in _pairs()}
-    loaded = CODE.load(symbols.values())
-    return {pair: loaded.address(symbol) for pair, symbol in symbols.items()}
+    symbols = {pair: _symbol(*pair) for pair in _pairs()}
+    loaded = CODE.load([_HAS_FLOAT16, *symbols.values()])
+    has_float16 = ctypes.c_int8.from_address(loaded.address(_HAS_FLOAT16)).value
+    return {pair: loaded.address(symbol) for pair, symbol in symbols.items() if "f2" not in pair or has_float16}
 
 
 def loop(source: np.dtype[Any], target: np.dtype[Any]) -> int | None:

@@ -43,6 +43,7 @@ from opweave.codegen.triton_cpu.ptx import (
 )
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.codegen.triton_cpu.rules import fail
+from opweave.registry.interrupts import let_through
 from opweave.registry.triton.ttir import Op, Value
 
 FLOATS = {"f16": "f16", "bf16": "bf16", "f32": "f32", "f64": "f64"}
@@ -165,7 +166,8 @@ class Run:
             self.refuse(instruction)
         try:
             does(self, instruction)
-        except (PTXError, ValueError, KeyError, IndexError):
+        except (PTXError, ValueError, KeyError, IndexError) as error:
+            let_through(error)
             self.refuse(instruction)
 
     def bits(self, argument: Argument, width: int) -> Lanes:

@@ -15,6 +15,7 @@ import numpy as np
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import OpweaveError
+from opweave.registry.interrupts import let_through
 from opweave.registry.ops.kinds.base import differs, handler
 from opweave.registry.ops.kinds.ufunc_plan import trace
 from opweave.registry.tape import MOST_NUMBER, Tape
@@ -85,7 +86,8 @@ def replay_numbers(
         try:
             with np.errstate(all="ignore"):
                 plan = trace(body, described, free)
-        except (TypeError, ValueError):  # of who wants a number
+        except (TypeError, ValueError) as error:  # of who wants a number
+            let_through(error)
             plan = None
     # What is computed of numbers alone is computed as Python does, in float64.
     if plan is None or plan.dtype != result.numpy or not plan.reads_in_all_steps(
