@@ -183,17 +183,20 @@ def _and(cx: Context, v: Value, idx: Indices) -> Lanes:
 
 @elementwise(*_SHIFTS)
 def _shift(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
+    return shifted(cx, _SHIFTS[op.name], *args)
+
+
+def shifted(cx: Context, opcode: str, x: Lanes, n: Lanes) -> Lanes:
     """A shift by the width or more gives 0 (or the sign); in LLVM it is poison."""
-    x, n = args
     bits = SIZE[x.elem] * 8
     if n.uniform and isinstance(n.value, int) and 0 <= n.value < bits:
-        return binary(cx, _SHIFTS[op.name], args)
-    if op.name == "arith.shrsi":
+        return binary(cx, opcode, [x, n])
+    if opcode == "ashr":
         return binary(cx, "ashr", [x, intrinsic(cx, "umin", [n, constant(n.elem, bits - 1)])])
     inside = compare(cx, "ult", n, constant(n.elem, bits))
     # Without `freeze` the poison of an oversized shift would reach the select's other arm in some LLVM passes.
-    shifted = binary(cx, _SHIFTS[op.name], [x, intrinsic(cx, "umin", [n, constant(n.elem, bits - 1)])])
-    return select(cx, inside, shifted, constant(x.elem, 0))
+    some = binary(cx, opcode, [x, intrinsic(cx, "umin", [n, constant(n.elem, bits - 1)])])
+    return select(cx, inside, some, constant(x.elem, 0))
 
 
 def _safe_divisor(cx: Context, x: Lanes, d: Lanes, signed: bool) -> Lanes:
@@ -240,11 +243,14 @@ def _int_intrinsic(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
 
 @elementwise("math.absi", "math.ctlz", "math.cttz")
 def _flagged_intrinsic(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
-    """Intrinsics with an `is_poison` flag, which stays off."""
-    w, (x,) = cx.operands(args)
-    elem, t = args[0].elem, vector(args[0].elem, w)
-    name = {"math.absi": "abs"}.get(op.name, op.name[5:])
-    return cx.like(args, cx.em.call(t, f"llvm.{name}.{suffix(elem, w)}", [(t, x), (I1, FALSE)]), elem)
+    return flagged(cx, {"math.absi": "abs"}.get(op.name, op.name[5:]), args[0])
+
+
+def flagged(cx: Context, name: str, x: Lanes) -> Lanes:
+    """An intrinsic with an `is_poison` flag, which stays off."""
+    w, (value,) = cx.operands([x])
+    t = vector(x.elem, w)
+    return cx.like([x], cx.em.call(t, f"llvm.{name}.{suffix(x.elem, w)}", [(t, value), (I1, FALSE)]), x.elem)
 
 
 @elementwise("tt.mulhiui", "arith.mulhiui")

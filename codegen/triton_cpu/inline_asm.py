@@ -129,7 +129,7 @@ class Run:
             letter = letters[k].lstrip("=+&")
             if letter.isdigit() and int(letter) < k:  # the same register as a result
                 self.widths[f"${k}"] = self.widths[f"${letter}"]
-            elif letter in CONSTRAINTS and CONSTRAINTS[letter] <= 64:
+            elif letter in CONSTRAINTS:
                 self.widths[f"${k}"] = CONSTRAINTS[letter]
             else:
                 self.refuse(f"constraint {letters[k]!r}")
@@ -206,8 +206,7 @@ class Run:
 
     def plain(self, x: Lanes) -> Lanes:
         """Without the form of an index, which a change of type would lose."""
-        w, (value,) = self.cx.operands([x])
-        del w
+        _, (value,) = self.cx.operands([x])
         return self.cx.like([x], value, x.elem)
 
     def as_bits(self, x: Lanes) -> Lanes:

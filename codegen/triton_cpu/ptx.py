@@ -77,7 +77,7 @@ class Program:
 
 
 #: Bits of a register by the letter of its constraint.
-CONSTRAINTS = {"h": 16, "r": 32, "l": 64, "f": 32, "d": 64, "q": 128, "b": 1}
+CONSTRAINTS = {"h": 16, "r": 32, "l": 64, "f": 32, "d": 64, "b": 1}
 
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|[\\\"nt])")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opweave.codegen.instructions.emit import suffix, vector
-from opweave.codegen.instructions.operands import FALSE, I1
-from opweave.codegen.triton_cpu.elementwise import binary, cast, compare, constant, intrinsic, select, to_f32
+from opweave.codegen.instructions.emit import vector
+from opweave.codegen.triton_cpu.elementwise import (
+    binary,
+    cast,
+    compare,
+    constant,
+    flagged,
+    intrinsic,
+    select,
+    shifted,
+    to_f32,
+)
 from opweave.codegen.triton_cpu.inline_asm import FLOATS, PAIRS, Run, at_least_zero, bits_of, instruction, only, whole
 from opweave.codegen.triton_cpu.lanes import Lanes
 from opweave.codegen.triton_cpu.math import apply
@@ -104,24 +113,6 @@ def _real(run: Run, i: Instruction) -> None:
 # -- whole numbers
 
 
-def _flagged(run: Run, name: str, x: Lanes) -> Lanes:
-    """Intrinsics with a flag that stays off."""
-    w, (value,) = run.cx.operands([x])
-    t = vector(x.elem, w)
-    return run.cx.like([x], run.cx.em.call(t, f"llvm.{name}.{suffix(x.elem, w)}", [(t, value), (I1, FALSE)]), x.elem)
-
-
-def _shifted(run: Run, opcode: str, x: Lanes, by: Lanes) -> Lanes:
-    """Shifts by the width and more leave zeros, or the sign."""
-    width = bits_of(x.elem)
-    by = run.resized(by, width)
-    within = intrinsic(run.cx, "umin", [by, constant(x.elem, width - 1)])
-    out = binary(run.cx, opcode, [x, within])
-    if opcode == "ashr":
-        return out
-    return select(run.cx, compare(run.cx, "ult", by, constant(x.elem, width)), out, constant(x.elem, 0))
-
-
 def _quotient(run: Run, opcode: str, a: Lanes, b: Lanes) -> Lanes:
     """All bits set where the divisor is 0 (the dividend, of a remainder), without a trap."""
     cx = run.cx
@@ -163,7 +154,7 @@ def _integer(run: Run, i: Instruction) -> None:
     elif i.name == "neg":
         out = run.op2("sub", constant(a.elem, 0), a)
     else:
-        out = _flagged(run, "abs", a)
+        out = flagged(cx, "abs", a)
     run.put(i, out)
 
 
@@ -186,7 +177,10 @@ def _logic(run: Run, i: Instruction) -> None:
 def _shift(run: Run, i: Instruction) -> None:
     (type_,) = i.modifiers
     opcode = "shl" if i.name == "shl" else "ashr" if type_[0] == "s" else "lshr"
-    run.put(i, _shifted(run, opcode, run.get(i.arguments[1], type_), run.bits(i.arguments[2], 32)))
+    x, width = run.get(i.arguments[1], type_), width_of(type_)
+    # Of a count of 32 bits, what is beyond the width may not be cut off.
+    count = intrinsic(run.cx, "umin", [run.bits(i.arguments[2], 32), constant("i32", width)])
+    run.put(i, shifted(run.cx, opcode, x, run.resized(count, width)))
 
 
 @instruction("shf")
@@ -206,7 +200,7 @@ def _counted(run: Run, i: Instruction) -> None:
     (type_,) = i.modifiers
     x = run.get(i.arguments[1], type_)
     if i.name == "clz":
-        run.put(i, _flagged(run, "ctlz", x))
+        run.put(i, flagged(run.cx, "ctlz", x))
     else:
         run.put(i, intrinsic(run.cx, {"popc": "ctpop", "brev": "bitreverse"}[i.name], [x]))
 

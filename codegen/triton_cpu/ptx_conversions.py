@@ -11,8 +11,6 @@ from opweave.codegen.triton_cpu.inline_asm import FLOATS, PAIRS, Run, at_least_z
 from opweave.codegen.triton_cpu.lanes import Lanes
 from opweave.codegen.triton_cpu.ptx import Instruction, PTXError, width_of
 
-#: Pairs of numbers of a byte or less that `cvt` makes of floats, and the bits of one.
-_SMALL = {"e4m3x2": 8, "e5m2x2": 8, "e2m1x2": 4}
 _FLOAT8 = {"e4m3x2": "f8E4M3FN", "e5m2x2": "f8E5M2"}
 #: Halfway between the numbers of e2m1 (0, 0.5, 1, 1.5, 2, 3, 4, 6), and whether that rounds up, to the even code.
 _E2M1 = ((0.25, False), (0.75, True), (1.25, False), (1.75, True), (2.5, False), (3.5, True), (5.0, False))
@@ -22,7 +20,7 @@ _ROUNDED = {"rni": "roundeven", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}
 @instruction("cvt")
 def _cvt(run: Run, i: Instruction) -> None:
     *modifiers, to, of = i.modifiers
-    if to in PAIRS or to in _SMALL:
+    if to in PAIRS or to in _FLOAT8 or to == "e2m1x2":
         _paired(run, i, modifiers, to, of)
     elif to == "tf32":
         _tf32(run, i, modifiers, of)

@@ -64,14 +64,14 @@ class Adafactor(Optimizer):
     ) -> None:
         _check_rate(lr)
         for wrong, text, value in (
-            (beta2_decay > 0.0, "beta2_decay should be <= 0", beta2_decay),
-            (eps[0] is not None and not eps[0] >= 0.0, "epsilon1 should be >= 0", eps[0]),
-            (not eps[1] >= 0.0, "epsilon2 should be >= 0", eps[1]),
-            (not d >= 1.0, "Clipping threshold d should be >= 1", d),
-            (not weight_decay >= 0.0, "weight_decay should be >= 0", weight_decay),
+            (beta2_decay > 0.0, "beta2_decay must be at most 0", beta2_decay),
+            (eps[0] is not None and not eps[0] >= 0.0, "eps[0] must be at least 0", eps[0]),
+            (not eps[1] >= 0.0, "eps[1] must be at least 0", eps[1]),
+            (not d >= 1.0, "d, the threshold of clipping, must be at least 1", d),
+            (not weight_decay >= 0.0, "weight_decay must be at least 0", weight_decay),
         ):
             if wrong:
-                raise ValueError(f"{text} but is: {value}")
+                raise ValueError(f"{text}, got {value}")
         super().__init__(
             params,
             {"lr": lr, "beta2_decay": beta2_decay, "eps": eps, "d": d, "weight_decay": weight_decay,
@@ -159,11 +159,11 @@ class Muon(Optimizer):
         adjust_lr_fn: str | None = None,
     ) -> None:
         _check_rate(lr)
-        for text, value in (("momentum", momentum), ("weight decay", weight_decay)):
+        for text, value in (("momentum", momentum), ("weight_decay", weight_decay)):
             if not value >= 0.0:
-                raise ValueError(f"{text} should be >= 0 but is: {value}")
+                raise ValueError(f"{text} must be at least 0, got {value}")
         if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
-            raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
+            raise ValueError(f"adjust_lr_fn must be None, 'original' or 'match_rms_adamw', got {adjust_lr_fn!r}")
         if ns_steps >= 100 or len(ns_coefficients) != 3:
             raise ValueError(
                 f"Muon takes fewer than 100 iterations and 3 coefficients, not {ns_steps} and {len(ns_coefficients)}"
@@ -176,7 +176,9 @@ class Muon(Optimizer):
         for group in self.param_groups:
             for parameter in group["params"]:
                 if parameter.dim() != 2:
-                    raise ValueError(f"Muon only supports 2D parameters, got {describe(parameter)}")
+                    raise ValueError(
+                        f"Muon: a parameter must be a matrix, got {describe(parameter)}; AdamW takes the others"
+                    )
 
     def init_parameter(self, parameter: Tensor, kept: dict[str, Any], group: dict[str, Any]) -> None:
         """The running mean."""
@@ -215,9 +217,9 @@ def _ratio(how: str | None, rows: int, columns: int) -> float:
 def _check_rate(lr: float | Tensor) -> None:
     if isinstance(lr, Tensor):
         if lr.numel() != 1:
-            raise ValueError("Tensor lr must be 1-element")
+            raise ValueError(f"lr must be one number, got {describe(lr)}")
     elif not lr >= 0.0:
-        raise ValueError(f"Learning rate should be >= 0 but is: {lr}")
+        raise ValueError(f"lr must be at least 0, got {lr}")
 
 
 def _refuse_complex(optimizer: Optimizer, parameter: Tensor) -> None:

@@ -137,7 +137,7 @@ def get_swa_avg_fn() -> Average:
 
 def _check_decay(decay: float) -> None:
     if not 0.0 <= decay <= 1.0:
-        raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
+        raise ValueError(f"decay must lie in [0, 1], got {decay}")
 
 
 class AveragedModel(Module):

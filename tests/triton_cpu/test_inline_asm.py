@@ -249,6 +249,15 @@ def test_wide_numbers() -> None:
     same(run("mad.wide.s32 $0, $1, $2, $3;", np.int64, A, B, L, registers="=l,r,r,l"), A.astype(np.int64) * B + L)
 
 
+def test_shifts_of_narrow_numbers_by_more_than_their_width() -> None:
+    """The count has 32 bits: what 16 of them say would be another one."""
+    x, by = wholes(np.int16), np.resize(np.array([0, 3, 15, 16, 65536, 65537, -1], np.int32), N)
+    within = np.minimum(by.view(np.uint32), 16).astype(np.int64)
+    left = np.where(within < 16, x.astype(np.int64) << within, 0).astype(np.int16)
+    same(run("shl.b16 $0, $1, $2;", np.int16, x, by, registers="=h,h,r"), left)
+    same(run("shr.s16 $0, $1, $2;", np.int16, x, by, registers="=h,h,r"), x >> np.minimum(within, 15).astype(np.int16))
+
+
 def test_divisions() -> None:
     safe = np.where(B == 0, 1, B).astype(np.int64)
     quotient = np.where(B == 0, -1, np.trunc(A / safe)).astype(np.int64).astype(np.int32)
