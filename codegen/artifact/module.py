@@ -130,10 +130,10 @@ def compile_module(artifact: Artifact) -> tuple[bytes, tuple[str, ...]]:
     """
     processor = artifact.machine.triple.partition("-")[0]
     modules = [
-        ("the thread pool", pool.source(processor), 1),
+        ("the thread pool", pool.source(processor), pool.CODE.level),
         ("the artifact", source(artifact), 2),
         ("what stands for Python", native.source("standalone", numbers={}), 1),
-        ("matrix products", _products(artifact.blas), 2),
+        ("matrix products", _products(artifact.blas), llvm.PROMOTED),
         *[
             (f"{what} of {t}", provider.source(t, artifact.machine), llvm.PROMOTED)
             for what, provider, t in _provided(artifact)

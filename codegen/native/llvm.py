@@ -14,6 +14,7 @@ from typing import Any
 
 from opweave.codegen.native import amx
 from opweave.codegen.native.hidden import hide, hide_from_stores, hide_zeros
+from opweave.codegen.native.objects import PROMOTED
 from opweave.codegen.native.sealed import seal
 from opweave.registry import forking, interrupts
 from opweave.registry.dataclass import dataclass
@@ -21,8 +22,6 @@ from opweave.registry.errors import ArgumentError, CompileError
 from opweave.registry.interrupts import let_through
 from opweave.registry.loading import load_heavy
 
-#: The level of code that is written as it should run: variables become registers, and that is all.
-PROMOTED = -1
 _lock = forking.short_lock()
 
 
