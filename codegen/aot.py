@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import triton.compiler
 from triton.backends.compiler import GPUTarget
@@ -167,12 +167,14 @@ def lower_kernel(source: ASTSource | str, options: Mapping[str, Any] | None = No
             stages: dict[str, Callable[[Any, Any], Any]] = {}
             backend.add_stages(stages, parsed)
             metadata: dict[str, Any] = {"target": target, **vars(parsed)}
+            signature: Any
             if isinstance(source, str):
                 module: Any = read(source, new_context(backend))
-                function = module.get_function(module.get_entry_func_name())
-                signature: Mapping[Any, Any] = dict(enumerate(module.get_function_signature(function)))
+                types: Sequence[Any] = module.get_function_signature(module.get_function(module.get_entry_func_name()))
+                signature = dict(enumerate(types))
             else:
-                module, signature = stages["ttir"](_as_module(source, backend, parsed), metadata), source.signature
+                module = stages["ttir"](_as_module(source, backend, parsed), metadata)
+                signature = cast("Any", source).signature
             text = stages["llir"](module, metadata)
         except OpweaveError as error:
             if isinstance(error, UnsupportedTritonOp) and not isinstance(source, str):
