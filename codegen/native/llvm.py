@@ -14,7 +14,7 @@ from typing import Any
 
 from opweave.codegen.native import amx
 from opweave.codegen.native.hidden import hide, hide_from_stores, hide_zeros
-from opweave.codegen.native.objects import CLEANED, PROMOTED
+from opweave.codegen.native.objects import AS_IS, CLEANED, PROMOTED
 from opweave.codegen.native.sealed import seal
 from opweave.registry import forking, interrupts
 from opweave.registry.dataclass import dataclass
@@ -255,7 +255,7 @@ def join_objects(
                 for value in (*whole.functions, *whole.global_variables):
                     if not value.is_declaration and value.name not in seen:
                         value.linkage = "internal"
-                _run_passes(whole, of, ["global_dead_code_eliminate"])
+                _run_passes(whole, of, "add_global_dead_code_eliminate_pass")
                 declared = [v for v in (*whole.functions, *whole.global_variables) if v.is_declaration]
                 wanted = tuple(sorted(v.name for v in declared if not v.name.startswith("llvm.")))
                 return own.emit_object(whole), wanted
@@ -287,26 +287,25 @@ def _optimised(llvm_ir: str, name: str, level: int) -> Generator[Any]:
 
 
 def _optimise(module: Any, level: int, of: Host) -> None:
-    names = ["always_inliner"]
-    if level >= PROMOTED:
-        names += ["sroa"]
-    if level >= CLEANED:
-        names += ["instruction_combine"]
-    if level >= PROMOTED:
-        names += ["simplify_cfg"]
-    _run_passes(module, of, names)
+    _run_passes(module, of, *_PASSES[level])
 
 
-def _run_passes(module: Any, of: Host, names: Iterable[str]) -> None:
+def _run_passes(module: Any, of: Host, *names: str) -> None:
     passes = loaded().create_new_module_pass_manager()
     for name in names:
-        getattr(passes, f"add_{name}_pass")()
+        getattr(passes, name)()
     passes.run(module, _pass_builder(of))
     # llvmlite's classes inherit in an order by which closing a pass manager does not free it.
     loaded().ffi.lib.LLVMPY_DisposeNewModulePassManger(passes)
     passes.detach()
 
 
+#: What llvmlite calls the passes of each level.
+_PASSES = {
+    AS_IS: ("add_always_inliner_pass",),
+    PROMOTED: ("add_always_inliner_pass", "add_sroa_pass", "add_simplify_cfg_pass"),
+    CLEANED: ("add_always_inliner_pass", "add_sroa_pass", "add_instruction_combine_pass", "add_simplify_cfg_pass"),
+}
 _RUNS_A_BUILDER = 8
 _builders: dict[Host, tuple[Any, Iterator[int]]] = {}
 
