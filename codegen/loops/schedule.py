@@ -8,6 +8,7 @@ pointwise       blocks of the one merged axis                one a block
  .. transpose   a square over the two unit-stride axes       one a square
 row reduction   the row whole, or looped over in chunks      one a row or bundle of short rows
 column reduction a block of columns, rows looped over        one a block of columns
+window          a block of results, the window looped over   one a block of results
 running totals  rows or columns whole                        one a bundle of rows or block of columns
 few long rows   as above over parts of the row               a second, small kernel combines the parts
 scatter         a block of columns, values looped over       one a block of columns
@@ -26,7 +27,7 @@ from opweave.codegen.backends import Target
 from opweave.codegen.loops.axes import join_reduced
 from opweave.codegen.loops.nest import LoopNest
 from opweave.codegen.loops.printing import print_schedule
-from opweave.codegen.loops.values import Load
+from opweave.codegen.loops.values import Load, Read
 from opweave.registry.dataclass import dataclass
 from opweave.tracer.loops.index import Axis, Index
 from opweave.tracer.loops.size import Size, ceil_div, divide, hint, product
@@ -35,6 +36,8 @@ from opweave.tracer.loops.size import Size, ceil_div, divide, hint, product
 MANY = 256
 #: Elements of an innermost reduced axis below which the reduced axes are joined rather than looped over.
 SHORT = 32
+#: Elements that become one up to which results that lie side by side are lanes, and so many results at least.
+WINDOW, _FEW = 64, 8
 
 
 Role = Literal["grid", "whole", "loop"]
@@ -136,6 +139,8 @@ def choose(nest: LoopNest, target: Target) -> tuple[LoopNest, Schedule]:
     columns = _columns_axis(nest)
     if columns is not None and hint(columns.size) > 4:
         return nest, _column_reduction(nest, columns, target)
+    if _has_windows(nest):
+        return _windows(nest, target)
     return _row_reduction(nest, target)
 
 
@@ -219,6 +224,24 @@ def _columns_axis(nest: LoopNest) -> Axis | None:
                 return axis
         return None
     return None
+
+
+def _has_windows(nest: LoopNest) -> bool:
+    """Whether few elements that do not lie side by side become one, as those that a pooling window shows."""
+    count = product(axis.size for axis in nest.reduced)
+    if not isinstance(count, int) or count > WINDOW or not nest.kept or hint(nest.kept[-1].size) < _FEW:
+        return False
+    inner = nest.reduced[-1]
+    return all(value.offset.stride(inner) != 1 for value in nest.values() if isinstance(value, Read))
+
+
+def _windows(nest: LoopNest, target: Target) -> tuple[LoopNest, Schedule]:
+    """Neighbouring results in lanes, and a loop over what becomes one of them."""
+    nest = join_reduced(nest)
+    row = Lane(nest.reduced[0], 1, "loop", "r", "ROWS")
+    columns = nest.kept[-1]
+    lanes = (row, _lane(columns, min(target.columns, _cover(columns.size)), "grid", "c", "COLS"))
+    return nest, Schedule(lanes, nest.kept[:-1], (), row, target.lane_accumulators)
 
 
 def _row_reduction(nest: LoopNest, target: Target) -> tuple[LoopNest, Schedule]:
