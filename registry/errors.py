@@ -32,7 +32,7 @@ def _own_folders() -> tuple[str, ...]:
 
 _OWN_FOLDERS = _own_folders()
 #: Libraries that call back into opweave, or that opweave has call the user's functions.
-_BETWEEN = ("optree", "numpy", "triton", "contextlib", "logging")
+_BETWEEN = ("optree", "numpy", "triton", "contextlib", "importlib", "logging")
 _own_file_cache: dict[str, bool] = {}
 _own_package_cache: dict[str, bool] = {}
 
@@ -69,7 +69,8 @@ def is_own_file(filename: str) -> bool:
     known = _own_file_cache.get(filename)
     if known is None:
         path = os.path.abspath(filename)
-        known = filename.startswith("<opweave") or path.startswith(_OWN_FOLDERS)
+        # The import system stands between a module of the user's and what it loads, and between two of opweave's.
+        known = filename.startswith(("<opweave", "<frozen importlib")) or path.startswith(_OWN_FOLDERS)
         known = _own_file_cache[filename] = known or any(_is_file_of(name, path) for name in _BETWEEN)
     return known
 

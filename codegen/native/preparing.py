@@ -13,6 +13,7 @@ from collections import deque
 from opweave.codegen.native import allocation, launch, llvm, objects, pool, segments
 from opweave.registry import forking
 from opweave.registry.interrupts import let_through
+from opweave.registry.loading import HAS_NATIVE
 
 _log = logging.getLogger("opweave.kernels")
 #: What is to be compiled, in the order in which it is needed.
@@ -23,6 +24,8 @@ _seen: set[str] = set()
 
 def begin(*more: objects.Code) -> None:
     """Have a thread compile what the cache does not have, and this too, once; the process ends no sooner than it."""
+    if not HAS_NATIVE:
+        return
     new = [code for code in more if code.name not in _seen]
     _seen.update(code.name for code in new)
     _waiting.extend(new)
