@@ -194,8 +194,15 @@ def _handed_on(backend: Callable[..., Any], module: GraphModule, name: str) -> P
     return load_heavy("opweave.pipeline").hand_on(backend, module)
 
 
-def _reported(compiled: CompiledFunction[..., Any], entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return load_heavy("opweave.reporting.folder").call_and_report(compiled, entry, args, kwargs)
+def _reported(
+    compiled: CompiledFunction[..., Any],
+    entry: Entry,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    ran: bool = False,
+) -> Any:
+    return load_heavy("opweave.reporting.folder").call_and_report(compiled, entry, args, kwargs, ran=ran)
 
 
 def _split(joint: Graph, results: int, *, whole: bool, budget: float) -> Partition:
