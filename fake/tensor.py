@@ -109,7 +109,8 @@ class FakeTensor(Tensor):
                 return known.item()
         if self._real is not None or self._dtype.kind not in "biuf":
             self._refuse("item", _NUMBER)
-        demand(self.numel() == 1, "item: only one-element tensors have a Python value", ShapeError)
+        demand(self.numel() == 1, "item: only one-element tensors have a Python value", ShapeError,
+               got=f"sizes {list(self._sizes)}", hint=".tolist()")  # fmt: skip
         return ops.aten._local_scalar_dense.default(self)
 
     def tolist(self) -> Any:

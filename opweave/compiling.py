@@ -133,7 +133,7 @@ def compile(
     if fullgraph is not None and type(fullgraph) is not bool:
         raise ArgumentError("compile: fullgraph must be True, False or None", got=repr(fullgraph))
     if mode not in (None, "default"):
-        raise UnsupportedError(f"compile: mode={mode!r} is not available", hint="leave it out")
+        raise UnsupportedError(f"compile: mode={mode!r} is not available", got=f"mode={mode!r}", hint="leave it out")
     if options is not None and not isinstance(options, dict):
         raise ArgumentError("compile: options must be a dict", got=repr(options), hint="{'recompile_limit': 8}")
     settings: dict[str, Any] = dict(options or {})

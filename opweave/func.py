@@ -294,7 +294,11 @@ def _vectors(what: str, given: Any, like: Sequence[Tensor], spec: Any, of: str) 
         if not isinstance(v, Tensor):
             raise ArgumentError(f"{what}: the vector must hold tensors", got=type(v).__name__)
         if v._sizes != t._sizes:
-            raise ShapeError(f"{what}: the vector must have the shape of the {of}", got=describe([v, t]))
+            raise ShapeError(
+                f"{what}: the vector must have the shape of the {of}",
+                got=describe([v, t]),
+                hint="opweave.ones_like of it, for one",
+            )
     return [v if v._dtype is t._dtype else ops.aten._to_copy.default(v, dtype=t._dtype) for v, t in pairs]
 
 

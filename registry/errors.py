@@ -270,7 +270,15 @@ class OutOfRangeError(OpweaveError, IndexError):
 
 
 class DomainError(OpweaveError, ValueError, RuntimeError):
-    """A value that a function is not defined for."""
+    """A value that a function, or a setting, is not defined for."""
+
+
+class NamingError(OpweaveError, KeyError, ValueError):
+    """A name that something cannot have, or that is taken or missing."""
+
+
+class UninitializedError(OpweaveError, AttributeError):
+    """An object that is used before its class has made it ready."""
 
 
 class MissingTritonError(OpweaveError, ImportError):

@@ -294,7 +294,9 @@ class Tensor(Strided):
         if self._device.is_host:
             return self._array
         if not force or self._device is meta:
-            raise DeviceError(f"numpy: the data is on {self._device}", hint="use .cpu().numpy() or force=True")
+            raise DeviceError(
+                f"numpy: the data is on {self._device}", got=describe(self), hint="use .cpu().numpy() or force=True"
+            )
         return self._device.memory.to_host(self._array)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -368,12 +370,14 @@ class Tensor(Strided):
 
     def __len__(self) -> int:
         if not self._sizes:
-            raise DTypeError("len: a 0-d tensor has no length")
+            raise DTypeError("len: a 0-d tensor has no length", got=describe(self), hint=".numel() is 1; .item()")
         return self._sizes[0]
 
     def __iter__(self) -> Iterator[Tensor]:
         if not self._sizes:
-            raise DTypeError("iter: cannot iterate over a 0-d tensor")
+            raise DTypeError(
+                "iter: cannot iterate over a 0-d tensor", got=describe(self), hint=".item(), or .reshape(1)"
+            )
         return iter(self.unbind(0))
 
     def __contains__(self, value: Any) -> bool:

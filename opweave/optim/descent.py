@@ -18,6 +18,7 @@ from opweave.optim.optimizer import (
     squares_,
     zeros,
 )
+from opweave.registry.errors import DomainError
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
 
@@ -61,7 +62,11 @@ class SGD(Optimizer):
     ) -> None:
         check(learning_rate=lr, momentum_value=momentum, weight_decay_value=weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
-            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+            raise DomainError(
+                "Nesterov momentum requires a momentum and zero dampening",
+                got=f"momentum={momentum}, dampening={dampening}",
+                hint="SGD(params, lr, momentum=0.9, nesterov=True)",
+            )
         more = hints(foreach, fused, differentiable)
         super().__init__(
             params,
@@ -260,7 +265,7 @@ class Adadelta(Optimizer):
     ) -> None:
         check(learning_rate=lr, epsilon_value=eps, weight_decay_value=weight_decay)
         if not 0.0 <= rho <= 1.0:
-            raise ValueError(f"Invalid rho value: {rho}")
+            raise DomainError(f"Invalid rho value: {rho}", got=f"rho={rho}", hint="it is in [0, 1]")
         more = hints(foreach, None, differentiable)
         del more["fused"]
         super().__init__(
@@ -315,7 +320,11 @@ class Rprop(Optimizer):
     ) -> None:
         check(learning_rate=lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
-            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+            raise DomainError(
+                f"Invalid eta values: {etas[0]}, {etas[1]}",
+                got=f"etas={etas}",
+                hint="(0.5, 1.2): the first is between 0 and 1, the second above 1",
+            )
         more = hints(foreach, None, differentiable)
         del more["fused"]
         super().__init__(

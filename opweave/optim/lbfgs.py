@@ -7,7 +7,7 @@ from typing import Any
 
 from opweave.optim.optimizer import Optimizer, Params, number
 from opweave.registry.autograd.mode import enable_grad, no_grad
-from opweave.registry.errors import UnsupportedError
+from opweave.registry.errors import DomainError, UnsupportedError
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
 
@@ -60,7 +60,11 @@ class LBFGS(Optimizer):
              "line_search_fn": line_search_fn},
         )  # fmt: skip
         if len(self.param_groups) != 1:
-            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+            raise DomainError(
+                "LBFGS doesn't support per-parameter options (parameter groups)",
+                got=f"{len(self.param_groups)} groups",
+                hint="pass all parameters in one list",
+            )
 
     def _gradient(self) -> Tensor:
         """All gradients as one vector."""

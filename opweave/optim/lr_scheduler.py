@@ -21,6 +21,7 @@ from opweave.optim.scheduling import (
     each_group,
     set_rate,
 )
+from opweave.registry.errors import DomainError
 
 __all__ = [
     "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",
@@ -60,7 +61,11 @@ class LambdaLR(LRScheduler):
             list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * count
         )
         if len(self.lr_lambdas) != count:
-            raise ValueError(f"Expected {count} lr_lambdas, but got {len(self.lr_lambdas)}")
+            raise DomainError(
+                f"Expected {count} lr_lambdas, but got {len(self.lr_lambdas)}",
+                got=f"{len(self.lr_lambdas)} functions",
+                hint="one function for all groups, or a list with one for each",
+            )
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
@@ -135,7 +140,11 @@ class ConstantLR(LRScheduler):
         self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
     ) -> None:
         if not 0 <= factor <= 1:
-            raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
+            raise DomainError(
+                "Constant multiplicative factor expected to be between 0 and 1.",
+                got=f"factor={factor}",
+                hint="factor=1/3, for one",
+            )
         self.factor = factor
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
@@ -165,9 +174,17 @@ class LinearLR(LRScheduler):
         last_epoch: int = -1,
     ) -> None:
         if not 0 < start_factor <= 1:
-            raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
+            raise DomainError(
+                "Starting multiplicative factor expected to be greater than 0 and less or equal to 1.",
+                got=f"start_factor={start_factor}",
+                hint="start_factor=1/3, for one",
+            )
         if not 0 <= end_factor <= 1:
-            raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
+            raise DomainError(
+                "Ending multiplicative factor expected to be between 0 and 1.",
+                got=f"end_factor={end_factor}",
+                hint="end_factor=1.0, for one",
+            )
         self.start_factor = start_factor
         self.end_factor = end_factor
         self.total_iters = total_iters
@@ -258,9 +275,17 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
     ) -> None:
         if T_0 <= 0 or not isinstance(T_0, int):
-            raise ValueError(f"Expected positive integer T_0, but got {T_0}")
+            raise DomainError(
+                f"Expected positive integer T_0, but got {T_0}",
+                got=f"T_0={T_0!r}",
+                hint="the number of steps to the first restart",
+            )
         if T_mult < 1 or not isinstance(T_mult, int):
-            raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
+            raise DomainError(
+                f"Expected integer T_mult >= 1, but got {T_mult}",
+                got=f"T_mult={T_mult!r}",
+                hint="1 keeps all periods as long",
+            )
         self.T_0 = self.T_i = T_0
         self.T_mult = T_mult
         self.eta_min = eta_min
@@ -284,7 +309,11 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         else:
             epoch = 0 if epoch is None else epoch
             if epoch < 0:
-                raise ValueError(f"Expected non-negative epoch, but got {epoch}")
+                raise DomainError(
+                    f"Expected non-negative epoch, but got {epoch}",
+                    got=f"epoch={epoch}",
+                    hint="leave it out: scheduler.step()",
+                )
             self.T_i, self.T_cur = self.T_0, epoch
             while self.T_cur >= self.T_i:
                 self.T_cur -= self.T_i
@@ -305,7 +334,11 @@ class _Cycling(LRScheduler):
         if not cycles:
             return
         if not self.use_beta1 and "momentum" not in optimizer.defaults:
-            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+            raise DomainError(
+                "optimizer must support momentum or beta1 with `cycle_momentum` option enabled",
+                got=type(optimizer).__name__,
+                hint="cycle_momentum=False",
+            )
         groups = optimizer.param_groups
         self.base_momentums = each_group("base_momentum", groups, least)
         self.max_momentums = each_group("max_momentum", groups, most)
@@ -366,7 +399,11 @@ class CyclicLR(_Cycling):
         last_epoch: int = -1,
     ) -> None:
         if scale_fn is None and mode not in ("triangular", "triangular2", "exp_range"):
-            raise ValueError(f"CyclicLR: unknown mode {mode!r}, and no scale_fn")
+            raise DomainError(
+                f"CyclicLR: unknown mode {mode!r}, and no scale_fn",
+                got=f"mode={mode!r}",
+                hint="'triangular', 'triangular2' or 'exp_range'",
+            )
         groups = optimizer.param_groups
         lowest = each_group("base_lr", groups, base_lr)
         self.max_lrs = each_group("max_lr", groups, max_lr)
@@ -463,14 +500,30 @@ class OneCycleLR(_Cycling):
     ) -> None:
         if total_steps is None:
             if epochs is None or steps_per_epoch is None:
-                raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+                raise DomainError(
+                    "You must define either total_steps OR (epochs AND steps_per_epoch)",
+                    got=f"total_steps={total_steps}, epochs={epochs}, steps_per_epoch={steps_per_epoch}",
+                    hint="total_steps=epochs * len(loader)",
+                )
             total_steps = epochs * steps_per_epoch
         if total_steps <= 0:
-            raise ValueError(f"Expected positive integer total_steps, but got {total_steps}")
+            raise DomainError(
+                f"Expected positive integer total_steps, but got {total_steps}",
+                got=f"total_steps={total_steps}",
+                hint="total_steps=epochs * len(loader)",
+            )
         if not 0 <= pct_start <= 1:
-            raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
+            raise DomainError(
+                f"Expected float between 0 and 1 pct_start, but got {pct_start}",
+                got=f"pct_start={pct_start}",
+                hint="the part of the steps in which the rate rises: 0.3",
+            )
         if anneal_strategy not in _ANNEALING:
-            raise ValueError(f"OneCycleLR: unknown anneal_strategy {anneal_strategy!r}")
+            raise DomainError(
+                f"OneCycleLR: unknown anneal_strategy {anneal_strategy!r}",
+                got=f"anneal_strategy={anneal_strategy!r}",
+                hint=f"one of {', '.join(map(repr, _ANNEALING))}",
+            )
         self.total_steps = total_steps
         self._anneal = anneal_strategy
         rise = float(pct_start * total_steps)
@@ -496,7 +549,11 @@ class OneCycleLR(_Cycling):
         """Of this step; sets the momentum too."""
         step = self.last_epoch
         if step > self.total_steps:
-            raise ValueError(f"Tried to step {step} times. The specified number of total steps is {self.total_steps}")
+            raise DomainError(
+                f"Tried to step {step} times. The specified number of total steps is {self.total_steps}",
+                got=f"step {step}",
+                hint="total_steps counts the calls of scheduler.step(): epochs * len(loader)",
+            )
         begin, at = 0.0, 0
         for at, (end, *_) in enumerate(self._phases):
             if step <= end or at == len(self._phases) - 1:

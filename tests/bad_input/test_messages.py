@@ -65,6 +65,22 @@ class Twice(opweave.autograd.Function):
         return g, g
 
 
+class Uninitialized(opweave.nn.Module):
+    def __init__(self):
+        self.layer = opweave.nn.Linear(3, 2)
+
+
+class Misnamed(opweave.nn.Module):
+    def foward(self, x):
+        return x
+
+
+def used_twice() -> None:
+    parameters = opweave.nn.Linear(3, 2).parameters()
+    opweave.optim.SGD(parameters, lr=0.1)
+    opweave.optim.SGD(parameters, lr=0.1)
+
+
 def leaf() -> Tensor:
     return opweave.ones(3, requires_grad=True)
 

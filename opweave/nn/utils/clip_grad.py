@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from opweave.registry.autograd.mode import no_grad
+from opweave.registry.errors import ArgumentError, DomainError
 from opweave.registry.op import ops
 from opweave.registry.ops import surface as _surface
 from opweave.registry.tensor import Tensor
@@ -18,6 +19,11 @@ Parameters = Tensor | Iterable[Tensor]
 
 
 def _gradients(parameters: Parameters) -> list[Tensor]:
+    if not isinstance(parameters, Iterable):
+        raise ArgumentError(
+            "clip: expected a tensor, or an iterable of tensors", got=type(parameters).__name__,
+            hint="model.parameters()",
+        )  # fmt: skip
     given = [parameters] if isinstance(parameters, Tensor) else parameters
     return [grad.detach() for p in given if (grad := p.grad) is not None]
 
@@ -39,11 +45,12 @@ def get_total_norm(
         norms = [aten.linalg_vector_norm.default(t, float(norm_type)) for t in given]
         total = aten.linalg_vector_norm.default(aten.stack.default(norms), float(norm_type))
     if error_if_nonfinite and not bool(aten.isfinite.default(total)):
-        raise RuntimeError(
+        raise DomainError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
             "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
-            "`error_if_nonfinite=False`"
-        )
+            "`error_if_nonfinite=False`",
+            got=f"a norm of {total.item()}", hint="autograd.detect_anomaly() finds the op that gave it",
+        )  # fmt: skip
     return total
 
 

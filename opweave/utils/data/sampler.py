@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
 
 from opweave.registry.dtypes import float64
+from opweave.registry.errors import DomainError
 from opweave.registry.op import ops
 from opweave.registry.ops import surface as _surface
 from opweave.registry.tensor import Tensor
@@ -137,7 +138,11 @@ class BatchSampler(Sampler[list[int]]):
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
-            raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
+            raise DomainError(
+                f"batch_size should be a positive integer value, but got batch_size={batch_size}",
+                got=f"batch_size={batch_size!r}",
+                hint="how many items are in a batch; None gives items one by one",
+            )
         if not isinstance(drop_last, bool):
             raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
         self.sampler = sampler
