@@ -37,6 +37,13 @@ class FakeTensor(Tensor):
     ----------
     fake_mode : FakeTensorMode
         The mode it belongs to.
+
+    Examples
+    --------
+    >>> with opweave.FakeTensorMode():
+    ...     x = opweave.empty(2, 3)
+    >>> type(x).__name__, x.shape
+    ('FakeTensor', opweave.Size([2, 3]))
     """
 
     # What stands for the tensor in a graph that is being recorded, and the value it has there in "real" mode: set and

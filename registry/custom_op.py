@@ -39,6 +39,13 @@ class CustomOpDef(Generic[P, R]):
     """A custom operator: call it, and register more about it.
 
     Made by `opweave.library.custom_op` and `triton_op`.
+
+    Examples
+    --------
+    >>> half = opweave.library.custom_op("docs::half", lambda x: x / 2, mutates_args=(), schema="(Tensor x) -> Tensor")
+    >>> _ = half.register_fake(lambda x: opweave.empty_like(x))
+    >>> half(opweave.ones(2))
+    tensor([0.5000, 0.5000])
     """
 
     def __init__(self, op: OpOverload, fn: Callable[..., Any], structure: Structure | None = None):

@@ -254,7 +254,16 @@ class ArgumentError(OpweaveError, TypeError):
 
 
 class LinAlgError(OpweaveError, RuntimeError):
-    """A matrix that cannot be factored or inverted, or an iteration that does not end; `opweave.linalg.LinAlgError`."""
+    """A matrix that cannot be factored or inverted, or an iteration that does not end; `opweave.linalg.LinAlgError`.
+
+    Examples
+    --------
+    >>> try:
+    ...     opweave.linalg.inv(opweave.zeros(2, 2))
+    ... except opweave.linalg.LinAlgError as error:
+    ...     print("singular" in error.what)
+    True
+    """
 
 
 class DivisionByZeroError(OpweaveError, ZeroDivisionError, RuntimeError):

@@ -101,6 +101,12 @@ class OpOverload(replay.Replayable):
         Where it was defined.
     schema_source : FunctionSchema, str or callable
         What the schema is made from when it is first needed.
+
+    Examples
+    --------
+    >>> op = opweave.ops.aten.add.Tensor
+    >>> op(opweave.ones(2), 1).tolist(), op.name
+    ([2.0, 2.0], 'aten::add.Tensor')
     """
     )
     __signature__ = Signed()

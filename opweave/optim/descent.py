@@ -44,6 +44,15 @@ class SGD(Optimizer):
         Climb.
     foreach, differentiable, fused
         For the signature's sake.
+
+    Examples
+    --------
+    >>> w = opweave.nn.Parameter(opweave.ones(2))
+    >>> optimizer = opweave.optim.SGD([w], lr=0.1, momentum=0.9)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> bool((w < 1).all())
+    True
     """
 
     def __init__(
@@ -110,6 +119,15 @@ class Adagrad(Optimizer):
         What the sums start from.
     eps : float
         Added to the root.
+
+    Examples
+    --------
+    >>> w = opweave.nn.Parameter(opweave.ones(2))
+    >>> optimizer = opweave.optim.Adagrad([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> bool((w < 1).all())
+    True
     """
 
     def __init__(
@@ -174,6 +192,15 @@ class RMSprop(Optimizer):
         Part of the last step that is made again.
     centered : bool
         Divide by the root of the variance instead.
+
+    Examples
+    --------
+    >>> w = opweave.nn.Parameter(opweave.ones(2))
+    >>> optimizer = opweave.optim.RMSprop([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> bool((w < 1).all())
+    True
     """
 
     def __init__(
@@ -248,6 +275,15 @@ class Adadelta(Optimizer):
         Added under the roots.
     weight_decay : float
         Factor of the parameters in the gradient.
+
+    Examples
+    --------
+    >>> w = opweave.nn.Parameter(opweave.ones(2))
+    >>> optimizer = opweave.optim.Adadelta([w], lr=1.0)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> bool((w < 1).all())
+    True
     """
 
     def __init__(
@@ -304,6 +340,15 @@ class Rprop(Optimizer):
         Factors of a step where the sign changed, and where it did not.
     step_sizes : tuple of float
         The least and the largest step.
+
+    Examples
+    --------
+    >>> w = opweave.nn.Parameter(opweave.ones(2))
+    >>> optimizer = opweave.optim.Rprop([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> bool((w < 1).all())
+    True
     """
 
     def __init__(
@@ -372,6 +417,15 @@ class ASGD(Optimizer):
         The step from which on is averaged; the mean is `state[p]["ax"]`.
     weight_decay : float
         Factor of the parameters in the gradient.
+
+    Examples
+    --------
+    >>> w = opweave.nn.Parameter(opweave.ones(2))
+    >>> optimizer = opweave.optim.ASGD([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> bool((w < 1).all())
+    True
     """
 
     def __init__(

@@ -36,6 +36,19 @@ class LBFGS(Optimizer):
     ------
     UnsupportedError
         With a line search.
+
+    Examples
+    --------
+    >>> w = opweave.nn.Parameter(opweave.tensor([3.0]))
+    >>> optimizer = opweave.optim.LBFGS([w])
+    >>> def closure():
+    ...     optimizer.zero_grad()
+    ...     loss = ((w - 1) ** 2).sum()
+    ...     loss.backward()
+    ...     return loss
+    >>> _ = optimizer.step(closure)
+    >>> round(w.item(), 3)
+    1.0
     """
 
     def __init__(

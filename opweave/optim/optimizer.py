@@ -36,6 +36,22 @@ class Optimizer:
         Settings, and `"params"`.
     state : dict of Tensor to dict
         What is kept of each parameter; filled by the first step.
+
+    Examples
+    --------
+    >>> class Plain(opweave.optim.Optimizer):
+    ...     def __init__(self, params, lr):
+    ...         super().__init__(params, {"lr": lr})
+    ...     def step(self, closure=None):
+    ...         with opweave.no_grad():
+    ...             for group in self.param_groups:
+    ...                 for parameter in group["params"]:
+    ...                     parameter -= group["lr"] * parameter.grad
+    >>> w = opweave.nn.Parameter(opweave.ones(2))
+    >>> w.sum().backward()
+    >>> Plain([w], lr=0.5).step()
+    >>> w.tolist()
+    [0.5, 0.5]
     """
 
     #: Tells the compiler how to guard it (`runtime.modules`).

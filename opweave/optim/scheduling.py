@@ -45,6 +45,21 @@ class LRScheduler:
         The rates that it began with.
     last_epoch : int
         How many steps were made.
+
+    Examples
+    --------
+    >>> optimizer = opweave.optim.SGD([opweave.nn.Parameter(opweave.ones(1))], lr=1.0)
+    >>> class Halves(opweave.optim.lr_scheduler.LRScheduler):
+    ...     def get_lr(self):
+    ...         return [rate / 2**self.last_epoch for rate in self.base_lrs]
+    >>> scheduler = Halves(optimizer)
+    >>> rates = []
+    >>> for _ in range(3):
+    ...     rates.append(round(optimizer.param_groups[0]["lr"], 4))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.5, 0.25]
     """
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
@@ -138,6 +153,20 @@ class SequentialLR(LRScheduler):
         The epochs at which the next one begins.
     last_epoch : int
         As of `LRScheduler`.
+
+    Examples
+    --------
+    >>> optimizer = opweave.optim.SGD([opweave.nn.Parameter(opweave.ones(1))], lr=1.0)
+    >>> warm = opweave.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=1)
+    >>> then = opweave.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> scheduler = opweave.optim.lr_scheduler.SequentialLR(optimizer, [warm, then], milestones=[1])
+    >>> rates = []
+    >>> for _ in range(3):
+    ...     rates.append(round(optimizer.param_groups[0]["lr"], 4))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [0.5, 1.0, 0.5]
     """
 
     def __init__(
@@ -218,7 +247,21 @@ def _same_optimizer(name: str, optimizer: Any, schedulers: list[Any]) -> None:
 
 
 class ChainedScheduler(LRScheduler):
-    """Schedules one on the other: each changes the rates that the one before set."""
+    """Schedules one on the other: each changes the rates that the one before set.
+
+    Examples
+    --------
+    >>> optimizer = opweave.optim.SGD([opweave.nn.Parameter(opweave.ones(1))], lr=1.0)
+    >>> falling = opweave.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> scheduler = opweave.optim.lr_scheduler.ChainedScheduler([falling])
+    >>> rates = []
+    >>> for _ in range(3):
+    ...     rates.append(round(optimizer.param_groups[0]["lr"], 4))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.5, 0.25]
+    """
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
         given = list(schedulers)
@@ -260,6 +303,15 @@ class ReduceLROnPlateau(LRScheduler):
         The least rate, of all groups or of each.
     eps : float
         Falls that are smaller are not made.
+
+    Examples
+    --------
+    >>> optimizer = opweave.optim.SGD([opweave.nn.Parameter(opweave.ones(1))], lr=1.0)
+    >>> scheduler = opweave.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
+    >>> for loss in (1.0, 1.0, 1.0):
+    ...     scheduler.step(loss)
+    >>> optimizer.param_groups[0]["lr"]
+    0.1
     """
 
     def __init__(

@@ -50,7 +50,13 @@ def step(mode: str, from_input: Tensor, from_hidden: Tensor, state: tuple[Tensor
 
 
 class RNNBase(Module):
-    """What `RNN`, `LSTM` and `GRU` have in common; parameters as of `LSTM`."""
+    """What `RNN`, `LSTM` and `GRU` have in common; parameters as of `LSTM`.
+
+    Examples
+    --------
+    >>> [name for name, _ in opweave.nn.LSTM(3, 4).named_parameters()]
+    ['weight_ih_l0', 'weight_hh_l0', 'bias_ih_l0', 'bias_hh_l0']
+    """
 
     def __init__(
         self,
@@ -377,7 +383,13 @@ class GRU(RNNBase):
 
 
 class RNNCellBase(Module):
-    """One step of a recurrent network."""
+    """One step of a recurrent network.
+
+    Examples
+    --------
+    >>> [name for name, _ in opweave.nn.GRUCell(3, 4).named_parameters()]
+    ['weight_ih', 'weight_hh', 'bias_ih', 'bias_hh']
+    """
 
     weight_ih: Parameter
     weight_hh: Parameter

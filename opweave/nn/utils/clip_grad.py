@@ -37,6 +37,11 @@ def get_total_norm(
     ------
     RuntimeError
         If it is not finite, where `error_if_nonfinite`.
+
+    Examples
+    --------
+    >>> opweave.nn.utils.get_total_norm([opweave.tensor([3.0]), opweave.tensor([4.0])])
+    tensor(5.)
     """
     given = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not given:
@@ -73,6 +78,13 @@ def clip_grad_norm_(
         Refuse a norm that is not finite, which takes a look at it.
     foreach : bool, optional
         For the signature's sake.
+
+    Examples
+    --------
+    >>> w = opweave.nn.Parameter(opweave.zeros(2))
+    >>> w.grad = opweave.tensor([3.0, 4.0])
+    >>> opweave.nn.utils.clip_grad_norm_([w], 1.0), w.grad.norm()
+    (tensor(5.), tensor(1.0000))
     """
     grads = _gradients(parameters)
     total = get_total_norm(grads, norm_type, error_if_nonfinite)
@@ -86,12 +98,27 @@ def clip_grad_norm_(
 
 
 def clip_grad_norm(parameters: Parameters, max_norm: float, norm_type: float = 2.0, **options: Any) -> Tensor:
-    """`clip_grad_norm_`, by its earlier name."""
+    """`clip_grad_norm_`, by its earlier name.
+
+    Examples
+    --------
+    >>> opweave.nn.utils.clip_grad_norm([opweave.nn.Parameter(opweave.zeros(2))], 1.0)
+    tensor(0.)
+    """
     return clip_grad_norm_(parameters, max_norm, norm_type, **options)
 
 
 def clip_grad_value_(parameters: Parameters, clip_value: float, foreach: bool | None = None) -> None:
-    """Limit the elements of gradients to [-clip_value, clip_value]."""
+    """Limit the elements of gradients to [-clip_value, clip_value].
+
+    Examples
+    --------
+    >>> w = opweave.nn.Parameter(opweave.zeros(2))
+    >>> w.grad = opweave.tensor([3.0, -4.0])
+    >>> opweave.nn.utils.clip_grad_value_([w], 1.0)
+    >>> w.grad
+    tensor([ 1., -1.])
+    """
     with no_grad():
         for grad in _gradients(parameters):
             aten.clamp_.default(grad, -float(clip_value), float(clip_value))

@@ -103,6 +103,12 @@ class DataLoader:
     -----
     An exception in a worker is raised here, with its traceback. A worker's random numbers start from a seed that is
     drawn for each epoch, plus its number. Batches come in order, whichever worker is faster.
+
+    Examples
+    --------
+    >>> data = opweave.utils.data.TensorDataset(opweave.arange(4))
+    >>> [batch for (batch,) in opweave.utils.data.DataLoader(data, batch_size=2)]
+    [tensor([0, 1]), tensor([2, 3])]
     """
 
     def __init__(
