@@ -128,8 +128,8 @@ class OpOverload(replay.Replayable):
         self.derivative: Any = None
         #: To what dtype autocast casts floating inputs, by device type (`register_autocast`).
         self.autocast_rules: dict[str, Any] = {}
-        #: Backends whose kernel is switched off.
-        self.disabled: frozenset[DispatchKey] = frozenset()
+        #: Backends whose kernel is switched off, and what runs for it where no kernel is for all of them.
+        self.disabled: dict[DispatchKey, Any] = {}
         #: Rule on batched tensors, as `register_vmap` takes it.
         self.batch_rule: Kernel | None = None
         #: What tensor subclasses and modes do with it, by class (`register_torch_dispatch`).

@@ -54,7 +54,7 @@ def get_total_norm(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
             "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
             "`error_if_nonfinite=False`",
-            got=f"a norm of {total.item()}", hint="autograd.detect_anomaly() finds the op that gave it",
+            got=f"a norm of {total.item()}", hint="look for parameters whose .grad is not finite",
         )  # fmt: skip
     return total
 
