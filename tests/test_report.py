@@ -259,9 +259,14 @@ def test_what_runs_in_parts_says_so():
     pages.page(found.facts)
 
 
-def test_nothing_is_reported_where_nothing_is_compiled():
-    with opweave.sanitize(), pytest.raises(UnsupportedError, match="nothing is compiled"):
-        opweave.report(f)(opweave.ones(4, 4), opweave.ones(4, 4))
+def test_nothing_is_reported_where_nothing_is_compiled(tmp_path: Path):
+    with pytest.raises(UnsupportedError, match="nothing is compiled"):
+        opweave.vmap(lambda x: opweave.report(f)(x, x).result)(opweave.ones(2, 4, 4))
+    with opweave.sanitize():
+        found = opweave.report(f)(opweave.ones(4, 4), opweave.ones(4, 4))
+    assert not found.facts.versions and "in the sanitizer nothing is compiled" in found.text
+    assert found.result.tolist() == [64] * 4
+    found.save(tmp_path / "page.html")
 
 
 def test_other_backends_are_refused():
