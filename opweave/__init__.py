@@ -67,6 +67,7 @@ with _deferred(patient=False), _uncollected():
         uint32,
         uint64,
     )
+    from opweave.registry.errors import MissingNameError as _MissingNameError
     from opweave.registry.exchange import from_dlpack
     from opweave.registry.higher_order import HigherOrderOperator
     from opweave.registry.keys import DispatchKey, DispatchKeySet, DispatchMode
@@ -337,7 +338,9 @@ def __getattr__(name: str) -> _typing.Any:
         hint = f"; `import torch` has it after opweave.compat.install(): torch.{name}" if name in _BY_COMPAT else ""
         if name == "cuda":
             hint += ". Whether there is a GPU: opweave.cuda_is_available()"
-        raise AttributeError(f"module 'opweave' has no attribute {name!r}{hint}")
+        raise _MissingNameError(
+            f"module 'opweave' has no attribute {name!r}{hint}", name, lambda: [] if hint else __dir__()
+        )
     module = _load_heavy(found[0])
     value = module if found[1] is None else getattr(module, found[1] or name)
     globals()[name] = value

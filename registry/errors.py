@@ -12,10 +12,12 @@ Every class also derives from the builtin that callers of the field's libraries 
 from __future__ import annotations
 
 import contextlib
+import difflib
 import os
 import re
 import sys
 import warnings
+from collections.abc import Callable, Iterable
 from types import FrameType
 
 from opweave.registry.dataclass import dataclass
@@ -33,6 +35,8 @@ def _own_folders() -> tuple[str, ...]:
 _OWN_FOLDERS = _own_folders()
 #: Libraries that call back into opweave, or that opweave has call the user's functions.
 _BETWEEN = ("optree", "numpy", "triton", "contextlib", "importlib", "logging")
+#: So many names Python looks through by itself for one that is close.
+_FEW = 750
 _own_file_cache: dict[str, bool] = {}
 _own_package_cache: dict[str, bool] = {}
 
@@ -284,6 +288,31 @@ class DomainError(OpweaveError, ValueError, RuntimeError):
 
 class NamingError(OpweaveError, KeyError, ValueError):
     """A name that something cannot have, or that is taken or missing."""
+
+
+class MissingNameError(AttributeError):
+    """A name that something lacks; its text says which is close, and is made when somebody reads it.
+
+    Python itself says so where something has few names.
+
+    Parameters
+    ----------
+    what : str
+        What went wrong.
+    name : str
+        Which name.
+    known : callable
+        Gives the names that are there.
+    """
+
+    def __init__(self, what: str, name: str, known: Callable[[], Iterable[str]]) -> None:
+        super().__init__(what, name=name)
+        self.known = known
+
+    def __str__(self) -> str:
+        known = [*self.known()]
+        close = difflib.get_close_matches(self.name or "", known, 1) if len(known) > _FEW else []
+        return f"{self.args[0]}. Did you mean: {close[0]!r}?" if close else str(self.args[0])
 
 
 class UninitializedError(OpweaveError, AttributeError):

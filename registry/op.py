@@ -25,7 +25,7 @@ from opweave.registry.conforming import conforming
 from opweave.registry.described import Document, Signed
 from opweave.registry.dispatching import ALIAS_OF, EXPLICIT, IMPLICIT, resolve
 from opweave.registry.entry import build_entry
-from opweave.registry.errors import ArgumentError, OpweaveError, RegistrationError, Site, user_frame
+from opweave.registry.errors import ArgumentError, MissingNameError, OpweaveError, RegistrationError, Site, user_frame
 from opweave.registry.hooks import Hook
 from opweave.registry.interrupts import deferred
 from opweave.registry.kernels import Kernel, KeysetKernel, fallthrough_kernel
@@ -399,7 +399,7 @@ class Namespace:
             name = f"{self._name}::{opname}"
             waiting = registry.implementations.waiting.get(name)
             more = f"; a kernel for it waits for its definition, from {waiting[0].site}" if waiting else ""
-            raise AttributeError(f"no op {name} is registered{more}")
+            raise MissingNameError(f"no op {name} is registered{more}", opname, lambda: [] if more else dir(self))
         self.__dict__[opname] = packet
         return packet
 

@@ -134,3 +134,14 @@ def test_message(expression: str, expected: str, line: int, names: dict[str, Any
 
 def test_there_are_a_hundred() -> None:
     assert len({expression for expression, _, _ in ENTRIES}) >= 100
+
+
+def test_a_name_that_is_close_is_named() -> None:
+    for holder, name, close in ((opweave, "sotfmax", "softmax"), (opweave.ops.aten, "sotfmax", "softmax")):
+        with pytest.raises(AttributeError) as caught:
+            getattr(holder, name)
+        assert str(caught.value).endswith(f". Did you mean: {close!r}?")
+        assert caught.value.name == name and not hasattr(holder, "nothing_like_it_at_all")
+    with pytest.raises(AttributeError) as caught:
+        _ = opweave.profiler
+    assert "Did you mean" not in str(caught.value)
