@@ -145,3 +145,15 @@ def test_a_name_that_is_close_is_named() -> None:
     with pytest.raises(AttributeError) as caught:
         _ = opweave.profiler
     assert "Did you mean" not in str(caught.value)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_sequence_of_modules_says_which_one_it_was(compiled: bool) -> None:
+    nn = opweave.nn
+    net: Any = nn.Sequential(nn.Linear(3, 8), nn.Sequential(nn.ReLU(), nn.Linear(4, 2)))
+    with pytest.raises(OpweaveError) as caught:
+        (opweave.compile(net) if compiled else net)(opweave.ones(2, 3))
+    assert caught.value.__notes__ == [
+        "  in:   Sequential[1], Linear(in_features=4, out_features=2, bias=True)",
+        "  in:   Sequential[1], Sequential()",
+    ]
