@@ -9,9 +9,11 @@ on a machine without a GPU, and in a process that launches kernels meanwhile.
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, cast
 
 import triton.compiler
 from triton.backends.compiler import GPUTarget
@@ -23,10 +25,11 @@ from opweave.codegen.triton_cpu.compiler import CPUBackend
 from opweave.codegen.triton_cpu.driver import activate, use
 from opweave.codegen.triton_cpu.host import host_target
 from opweave.codegen.triton_cpu.refusal import UnsupportedTritonOp
+from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import ArgumentError, CompileError, OpweaveError, Site, UnsupportedError
 from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.loading import parsing
-from opweave.registry.triton.modules import in_file, new_context
+from opweave.registry.triton.modules import in_file, new_context, read
 
 #: Which says little of its types.
 _triton: Any = triton.compiler
@@ -115,7 +118,87 @@ def compile_text(text: str, options: Mapping[str, Any] | None = None, *, target:
             raise
         except Exception as error:
             let_through(error)
-            raise CompileError("TTIR cannot be compiled", got=f"{type(error).__name__}: {error}") from error
+            raise _not_compiled(error) from error
+
+
+@dataclass(frozen=True)
+class LoweredKernel:
+    """A kernel for the CPU, up to what LLVM makes of it.
+
+    Attributes
+    ----------
+    name : str
+        Its symbol.
+    signature : mapping
+        Parameter name (or position) to Triton type.
+    metadata : SimpleNamespace
+        What `CompiledKernel.metadata` says of it.
+    finish : callable
+        Makes its object code; any thread may do that.
+    """
+
+    name: str
+    signature: Mapping[Any, Any]
+    metadata: SimpleNamespace
+    finish: Callable[[], bytes]
+
+
+def lower_kernel(source: ASTSource | str, options: Mapping[str, Any] | None = None) -> LoweredKernel:
+    """What `compile_kernel` and `compile_text` do for the CPU, but for the last stage, and without Triton's cache.
+
+    Parameters
+    ----------
+    source : ASTSource or str
+        Of a function, from `function_source`; or TTIR as Triton's passes have left it.
+    options : mapping, optional
+        Backend options.
+
+    Raises
+    ------
+    CompileError, UnsupportedError
+        As there.
+    """
+    activate()
+    target = host_target()
+    with parsing, deferred(), use(target):
+        try:
+            backend: Any = _triton.compiler.make_backend(target)
+            parsed = backend.parse_options(dict(options or {}))
+            stages: dict[str, Callable[[Any, Any], Any]] = {}
+            backend.add_stages(stages, parsed)
+            metadata: dict[str, Any] = {"target": target, **vars(parsed)}
+            signature: Any
+            if isinstance(source, str):
+                module: Any = read(source, new_context(backend))
+                types: Sequence[Any] = module.get_function_signature(module.get_function(module.get_entry_func_name()))
+                signature = dict(enumerate(types))
+            else:
+                module = stages["ttir"](_as_module(source, backend, parsed), metadata)
+                signature = cast("Any", source).signature
+            text = stages["llir"](module, metadata)
+        except OpweaveError as error:
+            if isinstance(error, UnsupportedTritonOp) and not isinstance(source, str):
+                raise _explained(error, source, target) from error
+            raise
+        except Exception as error:
+            let_through(error)
+            if isinstance(source, str):
+                raise _not_compiled(error) from error
+            raise _explained(error, source, target) from error
+    return LoweredKernel(
+        metadata["name"], signature, SimpleNamespace(**metadata), functools.partial(stages["obj"], text, metadata)
+    )
+
+
+def _as_module(source: ASTSource, backend: Any, parsed: Any) -> Any:
+    """A kernel as Triton's frontend leaves it."""
+    codegen = backend.get_codegen_implementation(parsed)
+    untyped: Any = source
+    return untyped.make_ir(backend.target, parsed, codegen, backend.get_module_map(), new_context(backend))
+
+
+def _not_compiled(error: Exception) -> CompileError:
+    return CompileError("TTIR cannot be compiled", got=f"{type(error).__name__}: {error}")
 
 
 def parse_target(target: object) -> GPUTarget:
@@ -161,10 +244,7 @@ def as_ttir(source: ASTSource, options: Mapping[str, Any]) -> str:
         try:
             backend: Any = _triton.compiler.make_backend(target)
             parsed = backend.parse_options(dict(options))
-            codegen = backend.get_codegen_implementation(parsed)
-            untyped: Any = source
-            module: Any = untyped.make_ir(target, parsed, codegen, backend.get_module_map(), new_context())
-            return CPUBackend.make_ttir(module).str_nodebug()
+            return CPUBackend.make_ttir(_as_module(source, backend, parsed)).str_nodebug()
         except Exception as error:
             let_through(error)
             raise _explained(error, source, target) from error

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from opweave.codegen.kernel import KernelSource
+from opweave.codegen.kernel import KernelSource, compile_source, lower_source
 from opweave.registry.dataclass import dataclass
 from opweave.registry.device import Device
 from opweave.registry.loading import load_heavy
@@ -87,12 +88,23 @@ class Backend(ABC):
     def launcher(self, kernel: Any, device: Device) -> Callable[..., None]:
         """`launch(gx, gy, gz, *addresses)` of a compiled kernel."""
 
+    def compile(self, kernel: KernelSource, folder: Path, device: Device) -> Callable[[], Callable[..., None]]:
+        """Begin to compile a generated kernel; what this gives ends it, and gives the launcher.
+
+        Parameters
+        ----------
+        kernel : KernelSource
+            What to compile.
+        folder : Path
+            Where its source file is, or would be.
+        device : Device
+            Where it will run.
+        """
+        compiled = compile_source(kernel, folder, self.target(device))
+        return lambda: self.launcher(compiled, device)
+
     def find(self, kernel: KernelSource) -> Callable[..., None] | None:
         """The same of a generated kernel that was kept, if that can be had without Triton."""
-        return None
-
-    def keep(self, kernel: KernelSource, compiled: Any) -> None:
-        """Keep a generated kernel that Triton has compiled, for `find`."""
         return None
 
 
@@ -113,8 +125,13 @@ class CpuBackend(Backend):
     def find(self, kernel: KernelSource) -> Callable[..., None] | None:
         return load_heavy("opweave.codegen.native.kernels").find(kernel)
 
-    def keep(self, kernel: KernelSource, compiled: Any) -> None:
-        load_heavy("opweave.codegen.native.kernels").keep(kernel, compiled)
+    def compile(self, kernel: KernelSource, folder: Path, device: Device) -> Callable[[], Callable[..., None]]:
+        kernels = load_heavy("opweave.codegen.native.kernels")
+        if not kernels.is_plain():
+            return super().compile(kernel, folder, device)
+        lowered = lower_source(kernel, folder)
+        (task,) = load_heavy("opweave.codegen.native.background").begin(lowered.finish)
+        return lambda: kernels.finished(kernel, lowered, task.result())
 
 
 class CudaBackend(Backend):

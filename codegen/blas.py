@@ -190,12 +190,9 @@ def code() -> Any:
     """The native code of products (`objects.Code`), where there is one."""
     found = _found()
     assert found is not None
-    return load_heavy("opweave.codegen.native.objects").Code(
-        functools.partial(_source_for_host, found.word),
-        "matrix products",
-        1,
-        f"matrix products, numbers of {found.word}",
-    )
+    objects = load_heavy("opweave.codegen.native.objects")
+    text = functools.partial(_source_for_host, found.word)
+    return objects.Code(text, "matrix products", objects.PROMOTED, f"matrix products, numbers of {found.word}")
 
 
 def _source_for_host(word: str) -> str:

@@ -196,8 +196,6 @@ def _weight_adjoints(item: int, out: Operand, y: Operand, x: Operand, _: Any, gr
 
 
 _WORDS = 46
-#: It is written as it should run (`llvm.PROMOTED`).
-_PROMOTED = -1
 _FORMS: dict[str, Callable[..., list[Any]]] = {
     "forward": correlations,
     "input": adjoints,
@@ -291,7 +289,8 @@ def _code(stored: str) -> Any:
         return load_heavy("opweave.codegen.native.correlation").source_for_host(stored)
 
     name = f"convolutions of {stored}"
-    return load_heavy("opweave.codegen.native.objects").Code(text, name, _PROMOTED, name)
+    objects = load_heavy("opweave.codegen.native.objects")
+    return objects.Code(text, name, objects.PROMOTED, name)
 
 
 # ---- nodes ---------------------------------------------------------------------------------------------------------

@@ -128,7 +128,7 @@ def _loop(name: str, kind: str, width: int, size: int, em: Emitter, result: Any)
 
 
 _TYPES = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
-CODE = objects.Code(source, "functions of arrays", 2, "functions of arrays")
+CODE = objects.Code(source, "functions of arrays", objects.CLEANED, "functions of arrays")
 
 
 @functools.cache

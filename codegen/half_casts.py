@@ -155,7 +155,7 @@ def _converted(em: Emitter, x: Operand, source: str, target: str, w: int) -> Ope
     return em.inst(f"trunc {word} {found} to {half}")
 
 
-CODE = objects.Code(source, "conversions of half types", 2, "conversions of half types")
+CODE = objects.Code(source, "conversions of half types", objects.CLEANED, "conversions of half types")
 _names: dict[np.dtype[Any], str] = {}
 
 

@@ -87,6 +87,24 @@ class KernelSource:
         return self.source if self.language == "triton" else self.helpers
 
 
+def lower_source(kernel: KernelSource, folder: Path) -> Any:
+    """A generated kernel for the CPU, all but compiled: an `aot.LoweredKernel`.
+
+    Parameters
+    ----------
+    kernel : KernelSource
+        What to compile.
+    folder : Path
+        Where its source file is, or would be.
+    """
+    compiler = load_heavy("opweave.codegen.aot")
+    if kernel.language == "ttir":
+        return compiler.lower_kernel(kernel.source, dict(kernel.options))
+    function = _function(kernel, folder)
+    source = compiler.function_source(function, kernel.signature, dict(kernel.constexprs), kernel.attributes)
+    return compiler.lower_kernel(source, _options(kernel))
+
+
 def compile_source(kernel: KernelSource, folder: Path, target: Any = "cpu") -> Any:
     """Compile a generated kernel.
 
@@ -107,11 +125,17 @@ def compile_source(kernel: KernelSource, folder: Path, target: Any = "cpu") -> A
     compiler = load_heavy("opweave.codegen.aot")
     if kernel.language == "ttir":
         return compiler.compile_text(kernel.source, dict(kernel.options), target=target)
-    function = getattr(load_module(folder / kernel.file_name, kernel.source, {}), kernel.name)
+    constants, options = dict(kernel.constexprs), _options(kernel)
+    return compiler.compile_kernel(
+        _function(kernel, folder), kernel.signature, constants, kernel.attributes, target=target, options=options
+    )
+
+
+def _function(kernel: KernelSource, folder: Path) -> Any:
+    return getattr(load_module(folder / kernel.file_name, kernel.source, {}), kernel.name)
+
+
+def _options(kernel: KernelSource) -> dict[str, Any]:
     # Products and sums are rounded as eager ones are. Joined in one kernel and apart in another, they would give two
     # answers to what is one number, of which one may choose a place and the other its weight.
-    options: dict[str, Any] = {"enable_fp_fusion": False, "num_warps": kernel.num_warps}
-    constants = dict(kernel.constexprs)
-    return compiler.compile_kernel(
-        function, kernel.signature, constants, kernel.attributes, target=target, options=options
-    )
+    return {"enable_fp_fusion": False, "num_warps": kernel.num_warps}

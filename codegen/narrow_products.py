@@ -32,8 +32,6 @@ STORED = {
 _WORDS = 26
 #: The most dimensions, two of a batch and two of matrices.
 _DIMS = 4
-#: It is written as it should run (`llvm.PROMOTED`).
-_PROMOTED = -1
 
 #: 1 as float32.
 _ONE = 0x3F800000
@@ -193,7 +191,8 @@ def _code(stored: str) -> Any:
         return load_heavy("opweave.codegen.native.narrow_products").source_for_host(stored)
 
     name = f"products of {stored}"
-    return load_heavy("opweave.codegen.native.objects").Code(text, name, _PROMOTED, name)
+    objects = load_heavy("opweave.codegen.native.objects")
+    return objects.Code(text, name, objects.PROMOTED, name)
 
 
 # ---- nodes ---------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from typing import Any
 
 from opweave.codegen.backends import backend_of
 from opweave.codegen.generated import Generated
-from opweave.codegen.kernel import KernelSource, compile_source
+from opweave.codegen.kernel import KernelSource
 from opweave.codegen.modules import load_module
 from opweave.registry import forking
 from opweave.registry.device import Device
@@ -71,40 +71,45 @@ def run(generated: Generated, path: Path, device: Device, constants: Mapping[str
         The constants of its graph.
     """
     names: dict[str, Any] = {**generated.names, **{n: constants[n] for n in generated.attributes}}
+    # LLVM makes the code of one kernel while the next is lowered.
+    begun = [(kernel, begin(kernel, path, device)) for kernel in generated.kernels if not kernel.later]
+    names.update({kernel.name: finish() for kernel, finish in begun})
     for kernel in generated.kernels:
-        make = functools.partial(launcher, kernel, path, device)
-        names[kernel.name] = _Later(make) if kernel.later else make()
+        if kernel.later:
+            names[kernel.name] = _Later(functools.partial(begin, kernel, path, device))
     module = load_module(path / "wrapper.py", generated.source, names)
     source = "\n\n".join(dict.fromkeys([generated.source, *(kernel.text for kernel in generated.kernels)]))
     return Loaded(getattr(module, generated.name), source, path)
 
 
-def launcher(kernel: KernelSource, folder: Path, device: Device) -> Callable[..., None]:
-    """The function that launches a kernel as `launch(gx, gy, gz, *addresses)`; compiles it unless it was kept."""
+def begin(kernel: KernelSource, folder: Path, device: Device) -> Callable[[], Callable[..., None]]:
+    """Begin to compile a kernel, unless it was kept; what this gives ends it.
+
+    It gives the function that launches the kernel as `launch(gx, gy, gz, *addresses)`.
+    """
     backend = backend_of(device)
     _kernels_log.debug("%s", lazily(lambda: f"{kernel.name}: grid {kernel.grid}, {folder / kernel.file_name}"))
     found = backend.find(kernel)
     if found is not None:
-        return found
+        return lambda: found
     progress.now(f"kernel {kernel.name}")
     load_triton()  # and LLVM with what follows: at the first compilation, not with opweave
-    compiled = compile_source(kernel, folder, backend.target(device))
+    begun = backend.compile(kernel, folder, device)
     checkpoint()
-    backend.keep(kernel, compiled)
-    return backend.launcher(compiled, device)
+    return begun
 
 
 class _Later:
     """A launcher that is made when it is called first."""
 
-    def __init__(self, make: Callable[[], Callable[..., None]]) -> None:
-        self._make, self._launch = make, None
+    def __init__(self, begin: Callable[[], Callable[[], Callable[..., None]]]) -> None:
+        self._begin, self._launch = begin, None
         self._lock = forking.lock()
 
     def __call__(self, *args: Any) -> None:
         if self._launch is None:
             with self._lock, deferred():
-                self._launch = self._launch or self._make()
+                self._launch = self._launch or self._begin()()
         self._launch(*args)
 
 

@@ -14,7 +14,7 @@ from opweave.codegen import blas, convolution, narrow_products, native
 from opweave.codegen.artifact.entries import FIRST_MESSAGE, Entry
 from opweave.codegen.artifact.kernels import Compiled
 from opweave.codegen.artifact.tensors import Described
-from opweave.codegen.native import amx, llvm, pool, segments
+from opweave.codegen.native import amx, llvm, objects, pool, segments
 from opweave.codegen.native.llvm import Host
 from opweave.codegen.native.segments import Symbol
 from opweave.registry.dataclass import dataclass
@@ -130,15 +130,15 @@ def compile_module(artifact: Artifact) -> tuple[bytes, tuple[str, ...]]:
     """
     processor = artifact.machine.triple.partition("-")[0]
     modules = [
-        ("the thread pool", pool.source(processor), 1),
-        ("the artifact", source(artifact), 2),
-        ("what stands for Python", native.source("standalone", numbers={}), 1),
-        ("matrix products", _products(artifact.blas), 2),
+        ("the thread pool", pool.source(processor), pool.CODE.level),
+        ("the artifact", source(artifact), objects.CLEANED),
+        ("what stands for Python", native.source("standalone", numbers={}), objects.PROMOTED),
+        ("matrix products", _products(artifact.blas), objects.PROMOTED),
         *[
-            (f"{what} of {t}", provider.source(t, artifact.machine), llvm.PROMOTED)
+            (f"{what} of {t}", provider.source(t, artifact.machine), objects.PROMOTED)
             for what, provider, t in _provided(artifact)
         ],
-        *[(kernel.name, kernel.lowered.llvm_ir, 2) for kernel in artifact.kernels],
+        *[(kernel.name, kernel.lowered.llvm_ir, objects.CLEANED) for kernel in artifact.kernels],
     ]
     exported = [f"{artifact.name}_{function}" for function in FUNCTIONS]
     return llvm.join_objects(modules, exported, of=artifact.machine)

@@ -3,6 +3,7 @@
 ====================  ==================================================================
 `llvm`                LLVM IR to object code
 `objects`             object code to addresses: `linking` by itself, else `linking_llvm`
+`background`          what LLVM does beside Python, the code of every first compilation (`preparing`) before all
 `launch`, `pool`      from Python values to native arguments; running the programs of a launch
 `calls`               eager calls that are replayed: `written` makes words of them, `calling` is the code
 `correlation`         convolutions: what makes their code, by `emitting`

@@ -32,7 +32,7 @@ def source() -> str:
     return native.source("allocation", numbers={})
 
 
-CODE = objects.Code(source, "tensors", 1)
+CODE = objects.Code(source, "tensors", objects.PROMOTED)
 
 
 def allocator(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device) -> Callable[[], Tensor]:

@@ -131,7 +131,7 @@ def _imports() -> dict[str, int]:
     )
 
 
-_CODE = objects.Code(source, "calls", 1)
+_CODE = objects.Code(source, "calls", objects.PROMOTED)
 
 
 class Code:

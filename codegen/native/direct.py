@@ -64,7 +64,7 @@ def _address() -> int | None:
     objects.keep_forever((names, given))
     imports = functions.c_api(_C_API) | {symbol: id(value) for symbol, value in (*names.items(), *given.items())}
     with deferred():
-        code = objects.Code(source, "direct", 1).load(("opweave_direct",), imports)
+        code = objects.Code(source, "direct", objects.PROMOTED).load(("opweave_direct",), imports)
         calls.let_be_called(OpOverload)
     return code.address("opweave_direct")
 

@@ -62,7 +62,7 @@ def table() -> Any:
     if unknown or not getattr(sys, "_is_gil_enabled", lambda: True)():
         return None
     with deferred():
-        code = objects.Code(source, "exchange", 1).load(_FUNCTIONS, _imports())
+        code = objects.Code(source, "exchange", objects.PROMOTED).load(_FUNCTIONS, _imports())
         major, minor = exchange.VERSION
         words = (ctypes.c_uint64 * 7)(major | minor << 32, 0, *[code.address(name) for name in _FUNCTIONS])
         objects.keep_forever((words, _NAME))

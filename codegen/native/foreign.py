@@ -67,7 +67,7 @@ def code(execute: int, epoch: int) -> objects.LoadedCode:
     imports = functions.c_api(_C_API) | {symbol: id(value) for symbol, value in (*names.items(), *given.items())}
     imports |= {name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0 for name in _LIBRARY}
     imports |= {"opweave_epoch": ctypes.addressof(replay.epoch), "opweave_execute": execute}
-    found = objects.Code(lambda: source(epoch), "foreign", 1).load(_SYMBOLS, imports)
+    found = objects.Code(lambda: source(epoch), "foreign", objects.PROMOTED).load(_SYMBOLS, imports)
     make = load_heavy("tvm_ffi").Function.__from_extern_c__
     _answer.append(make(found.address("opweave_answer"), keep_alive_object=found))
     return found

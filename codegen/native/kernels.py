@@ -16,7 +16,7 @@ from typing import Any
 from opweave.codegen import cache
 from opweave.codegen.kernel import KernelSource
 from opweave.codegen.native import sanitizing
-from opweave.codegen.native.arguments import Parameter, parameters
+from opweave.codegen.native.arguments import Parameter, agree, parameters
 from opweave.codegen.native.launch import launch_function
 from opweave.codegen.native.sealed import opened
 from opweave.codegen.store import DAMAGE
@@ -29,7 +29,7 @@ _HARMLESS = ("TRITON_CACHE_DIR", "TRITON_HOME", "TRITON_DEFAULT_BACKEND", "TRITO
 
 def find(kernel: KernelSource) -> Callable[..., None] | None:
     """The launch function of a kernel that was compiled before, as `launch.direct_launcher` gives it."""
-    if not _is_plain():
+    if not is_plain():
         return None
     key = _key(kernel)
     for place, files in cache.entries(key):
@@ -47,23 +47,28 @@ def find(kernel: KernelSource) -> Callable[..., None] | None:
     return None
 
 
-def keep(kernel: KernelSource, compiled: Any) -> None:
-    """Keep a kernel that Triton has compiled for the CPU.
+def finished(kernel: KernelSource, lowered: Any, obj: bytes) -> Callable[..., None]:
+    """The launch function of a kernel that was compiled now, which is kept.
 
     Parameters
     ----------
     kernel : KernelSource
-    compiled : triton.compiler.CompiledKernel
+    lowered : aot.LoweredKernel
+        The same, lowered.
+    obj : bytes
+        Its code.
     """
-    if not _is_plain() or compiled.name != kernel.name:
-        return
-    about = {
-        "name": kernel.name,
-        "parameters": [[p.name, p.type] for p in parameters(compiled.src.signature)],
-        "assertions": list(getattr(compiled.metadata, "assertions", ())),
-    }
-    files = {_CODE: compiled.asm["obj"], _ABOUT: json.dumps(about).encode()}
-    any(place.write(_key(kernel), files) for place in cache.stores())
+    params, assertions = parameters(lowered.signature), tuple(lowered.metadata.assertions)
+    agree(lowered.name, params, lowered.metadata)
+    if lowered.name == kernel.name:
+        about = {
+            "name": kernel.name,
+            "parameters": [[p.name, p.type] for p in params],
+            "assertions": assertions,
+        }
+        files = {_CODE: obj, _ABOUT: json.dumps(about).encode()}
+        any(place.write(_key(kernel), files) for place in cache.stores())
+    return launch_function(lowered.name, obj, params, assertions)
 
 
 def _key(kernel: KernelSource) -> str:
@@ -74,7 +79,7 @@ def _key(kernel: KernelSource) -> str:
     return cache.key_of("kernel", kernel.source, repr(parts))
 
 
-def _is_plain() -> bool:
+def is_plain() -> bool:
     """Whether Triton would compile as it does by itself."""
     if sanitizing.enabled():
         return False

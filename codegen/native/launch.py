@@ -34,7 +34,7 @@ from opweave.codegen.native.arguments import (
     integer_range,
     parameters,
 )
-from opweave.codegen.native.objects import LoadedCode
+from opweave.codegen.native.objects import PROMOTED, LoadedCode
 from opweave.registry.errors import (
     ArgumentError,
     DeviceAssertionError,
@@ -116,7 +116,7 @@ def source() -> str:
     return native.source("clock", "kernel", "launch", "alike", numbers=numbers)
 
 
-CODE = objects.Code(source, "launcher", 1)
+CODE = objects.Code(source, "launcher", PROMOTED)
 
 
 @functools.cache

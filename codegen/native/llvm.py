@@ -9,11 +9,12 @@ import contextlib
 import functools
 import platform
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any
 
 from opweave.codegen.native import amx
 from opweave.codegen.native.hidden import hide, hide_from_stores, hide_zeros
+from opweave.codegen.native.objects import AS_IS, CLEANED, PROMOTED
 from opweave.codegen.native.sealed import seal
 from opweave.registry import forking, interrupts
 from opweave.registry.dataclass import dataclass
@@ -21,8 +22,6 @@ from opweave.registry.errors import ArgumentError, CompileError
 from opweave.registry.interrupts import let_through
 from opweave.registry.loading import load_heavy
 
-#: The level of code that is written as it should run: variables become registers, and that is all.
-PROMOTED = -1
 _lock = forking.short_lock()
 
 
@@ -114,11 +113,11 @@ def host() -> Host:
     return Host(ll.get_process_triple(), ll.get_host_cpu_name(), amx.usable(present))
 
 
-def compile_object(llvm_ir: str, *, name: str = "kernel", level: int = 2) -> bytes:
+def compile_object(llvm_ir: str, *, name: str = "kernel", level: int = CLEANED) -> bytes:
     """Optimise LLVM IR and make object code of it.
 
-    The vectorisers stay off: kernels come with explicit vectors, and without them the code is as fast and made sooner.
-    Unrolling stays on: what is written to memory in a loop of few rounds is then kept in registers.
+    Kernels come with explicit vectors, and what need not be computed again stands outside of their loops: all that LLVM
+    usually does to code makes them no faster, and takes as long as the instructions that are chosen then.
 
     Parameters
     ----------
@@ -127,7 +126,7 @@ def compile_object(llvm_ir: str, *, name: str = "kernel", level: int = 2) -> byt
     name : str
         What is being compiled, for messages.
     level : int
-        Optimisation level, 0 to 3, or `PROMOTED`.
+        How much is done to it: `objects.AS_IS`, `PROMOTED` or `CLEANED`.
 
     Returns
     -------
@@ -147,7 +146,7 @@ def compile_object(llvm_ir: str, *, name: str = "kernel", level: int = 2) -> byt
     return seal(image)
 
 
-def assembly(llvm_ir: str, *, name: str = "kernel", level: int = 2) -> str:
+def assembly(llvm_ir: str, *, name: str = "kernel", level: int = CLEANED) -> str:
     """The assembly text of what `compile_object` makes, for reading."""
     with interrupts.deferred(), _optimised(llvm_ir, name, level) as module:
         return target_machine().emit_assembly(module)
@@ -256,7 +255,7 @@ def join_objects(
                 for value in (*whole.functions, *whole.global_variables):
                     if not value.is_declaration and value.name not in seen:
                         value.linkage = "internal"
-                _run_passes(whole, of, lambda passes: passes.add_global_dead_code_eliminate_pass())
+                _run_passes(whole, of, "add_global_dead_code_eliminate_pass")
                 declared = [v for v in (*whole.functions, *whole.global_variables) if v.is_declaration]
                 wanted = tuple(sorted(v.name for v in declared if not v.name.startswith("llvm.")))
                 return own.emit_object(whole), wanted
@@ -287,58 +286,44 @@ def _optimised(llvm_ir: str, name: str, level: int) -> Generator[Any]:
             yield module
 
 
-def _promote(passes: Any) -> None:
-    passes.add_always_inliner_pass()
-    passes.add_sroa_pass()
-    passes.add_simplify_cfg_pass()
-
-
 def _optimise(module: Any, level: int, of: Host) -> None:
-    if level == PROMOTED:
-        _run_passes(module, of, _promote)
-        return
-    builder = _pass_builder(level, of)
-    passes = builder.getModulePassManager()
-    passes.run(module, builder)
-    _dispose(passes)
+    _run_passes(module, of, *_PASSES[level])
 
 
-def _run_passes(module: Any, of: Host, choose: Callable[[Any], None]) -> None:
-    """Run passes of one's choice."""
+def _run_passes(module: Any, of: Host, *names: str) -> None:
     passes = loaded().create_new_module_pass_manager()
-    choose(passes)
-    passes.run(module, _pass_builder(0, of))
-    _dispose(passes)
-
-
-def _dispose(passes: Any) -> None:
+    for name in names:
+        getattr(passes, name)()
+    passes.run(module, _pass_builder(of))
     # llvmlite's classes inherit in an order by which closing a pass manager does not free it.
     loaded().ffi.lib.LLVMPY_DisposeNewModulePassManger(passes)
     passes.detach()
 
 
+#: What llvmlite calls the passes of each level.
+_PASSES = {
+    AS_IS: ("add_always_inliner_pass",),
+    PROMOTED: ("add_always_inliner_pass", "add_sroa_pass", "add_simplify_cfg_pass"),
+    CLEANED: ("add_always_inliner_pass", "add_sroa_pass", "add_instruction_combine_pass", "add_simplify_cfg_pass"),
+}
 _RUNS_A_BUILDER = 8
-_builders: dict[tuple[int, Host], tuple[Any, Iterator[int]]] = {}
+_builders: dict[Host, tuple[Any, Iterator[int]]] = {}
 
 
-def _pass_builder(level: int, of: Host) -> Any:
+def _pass_builder(of: Host) -> Any:
     """What the next module is optimised with.
 
     llvmlite loses 1.6 KiB with each builder, and one that ran often is slow; so each runs a few times.
     """
     own = target_machine(of)
     with _lock:
-        found = _builders.get((level, of))
+        found = _builders.get(of)
         if found is None or next(found[1], None) is None:
             ll = loaded()
-            tuning = ll.create_pipeline_tuning_options(speed_level=level)
-            tuning.loop_vectorization = False
-            tuning.slp_vectorization = False
-            tuning.loop_interleaving = False
-            tuning.loop_unrolling = True
+            tuning = ll.create_pipeline_tuning_options()
             found = ll.create_pass_builder(own, tuning), iter(range(_RUNS_A_BUILDER - 1))
             tuning.close()
-            _builders[level, of] = found
+            _builders[of] = found
         return found[0]
 
 

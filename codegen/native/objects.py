@@ -24,6 +24,10 @@ from opweave.registry.loading import load_heavy
 
 _log = logging.getLogger("opweave.kernels")
 
+#: What LLVM does with code before it chooses instructions. It stays as it is, but for calls that say `alwaysinline`;
+#: variables become registers, of what is written as it should run; or also instructions become fewer and cheaper.
+AS_IS, PROMOTED, CLEANED = range(3)
+
 #: What frees the code that is loaded, by a number: held here, it is never part of a cycle that Python collects, which
 #: would free the code a second time.
 _owners: dict[int, Any] = {}

@@ -73,8 +73,7 @@ def source(of: str | None = None) -> str:
     return native_code.source("clock", "ticks", "pause", "pool", numbers=numbers, of=of)
 
 
-#: Level 0: it is written as it should run.
-CODE = objects.Code(source, "thread pool", 0)
+CODE = objects.Code(source, "thread pool", objects.AS_IS)
 
 
 class _Native:

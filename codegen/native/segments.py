@@ -79,7 +79,7 @@ def operations() -> dict[str, object]:
     return {name: number for number, name in enumerate(_OPERATIONS)}
 
 
-CODE = objects.Code(source, "segments", 2)
+CODE = objects.Code(source, "segments", objects.PROMOTED)
 
 
 @functools.cache

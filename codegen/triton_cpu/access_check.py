@@ -34,7 +34,7 @@ class Native:
     """The check as native code, one a process."""
 
     def __init__(self) -> None:
-        code = objects.Code(source, "sanitizer", 1).load((CHECK, STEP, _STATE))
+        code = objects.Code(source, "sanitizer", objects.PROMOTED).load((CHECK, STEP, _STATE))
         #: Addresses of the functions that a sanitized kernel calls.
         self.imports = {CHECK: code.address(CHECK), STEP: code.address(STEP)}
         self._state = ctypes.c_int64.from_address(code.address(_STATE))

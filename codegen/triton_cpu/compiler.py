@@ -19,7 +19,7 @@ from typing import Any, cast
 from triton.backends.compiler import BaseBackend, GPUTarget, Language
 
 from opweave.codegen import contraction, native
-from opweave.codegen.native import llvm
+from opweave.codegen.native import llvm, objects
 from opweave.codegen.triton_cpu.analysis import Lowered, TargetFeatures
 from opweave.codegen.triton_cpu.refusal import UnsupportedTritonOp
 from opweave.registry import interrupts
@@ -177,7 +177,7 @@ class CPUBackend(BaseBackend):
         _log("llvm", name, lambda: text)
         _log("asm", name, lambda: llvm.assembly(text, name=name))
         sanitized = is_sanitized(metadata["target"])
-        return llvm.compile_object(text, name=name, level=0 if sanitized and len(text) > LONG else 2)
+        return llvm.compile_object(text, name=name, level=objects.AS_IS if sanitized and len(text) > LONG else objects.CLEANED)
 
 
 def contracts(options: Any) -> bool:

@@ -162,7 +162,7 @@ def launcher(
         if sanitized:
             _check_memory(name, lowered)
         imports = access_check.native().imports if sanitized else None
-        level = 0 if sanitized and len(lowered.llvm_ir) > LONG else 2
+        level = objects.AS_IS if sanitized and len(lowered.llvm_ir) > LONG else objects.CLEANED
         code = objects.load(
             llvm.compile_object(lowered.llvm_ir, name=name, level=level), (lowered.name,), imports=imports
         )

@@ -124,7 +124,7 @@ def call(code: objects.LoadedCode, *arrays: np.ndarray) -> None:
 
 
 @needs_tiles
-@pytest.mark.parametrize("level", [llvm.PROMOTED, 0, 2])
+@pytest.mark.parametrize("level", [objects.AS_IS, objects.PROMOTED, objects.CLEANED])
 def test_instructions(level: int) -> None:
     rng = np.random.default_rng(0)
     a, b = (rng.integers(-128, 128, sizes).astype(np.int8) for sizes in ((16, 64), (64, 16)))

@@ -231,7 +231,7 @@ def test_machines_with_less_compute_the_same(kind: correlation.Kind) -> None:
     dtype = ow.float32 if kind.stored == "float" else ow.bfloat16
     name = convolution.symbol(dtype)
     code = objects.load(
-        llvm.compile_object(correlation.source(kind), level=llvm.PROMOTED), (name,),
+        llvm.compile_object(correlation.source(kind), level=objects.PROMOTED), (name,),
         imports={"opweave_run": pool.run_address()},
     )  # fmt: skip
     run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(code.address(name))

@@ -17,6 +17,7 @@ from triton.backends.driver import DriverBase
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 import opweave
+from opweave.codegen import backends
 from opweave.codegen.aot import compile_kernel
 from opweave.codegen.native.arguments import Parameter
 from opweave.codegen.triton_cpu import driver as mux
@@ -283,9 +284,9 @@ def test_compiled_graphs_load_kernels_on_their_device(library: PretendDriver, mo
     monkeypatch.setattr(mux, "device_driver", lambda kind: chosen)
     monkeypatch.setattr(driver, "install", lambda: None)
     monkeypatch.setattr(launcher, "direct_launcher", lambda kernel, device: asked.append((kernel, device)))
-    monkeypatch.setattr(code, "compile_source", lambda kernel, folder, target: target)
+    monkeypatch.setattr(backends, "compile_source", lambda kernel, folder, target: target)
     kernel: Any = SimpleNamespace(name="k", grid=(1,), file_name="k.py")
-    code.launcher(kernel, Path("/nowhere"), Device("cuda", 3))
+    code.begin(kernel, Path("/nowhere"), Device("cuda", 3))()
     assert asked == [("target of 3", 3)]
 
 

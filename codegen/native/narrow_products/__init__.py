@@ -22,6 +22,7 @@ from opweave.codegen.native.narrow_products.vectors import (
     ENOUGH,
     FEW,
     FIELDS,
+    HEIGHTS,
     HIGH,
     READ_TWICE,
     TALL,
@@ -55,7 +56,13 @@ class _Module(Tiles):
     def _kernels(self) -> list[str]:
         if self.kind.tiles:
             return self._tile_functions()
-        return [self._micro(h, v) for v in self._vectors() for h in self._high(v)]
+        chosen = [(h, v) for v in self._vectors() for h in self._high(v)]
+        heights, micros = (", ".join(texts) for texts in zip(*[(f"i64 {h}", f"ptr @micro.{h}x{v}") for h, v in chosen]))
+        return [
+            f"@heights = internal constant [{len(chosen)} x i64] [{heights}]",
+            f"@micros = internal constant [{len(chosen)} x ptr] [{micros}]",
+            *(self._micro(h, v) for h, v in chosen),
+        ]
 
     def _flip(self) -> int:
         return HIGH if self.shifted else 0
@@ -139,17 +146,15 @@ class _Module(Tiles):
                     f.line(f"store ptr {scratch}, ptr {panel}")
                 here, along = f.op(f"load ptr, ptr {panel}"), f.at(a, g * a_step, "i8")
                 more = (g > 0).choose(1, 0)
-                for v in self._vectors():
-                    with f.when(vectors.equals(v)):
-                        done = f.variable(0)
-                        for high in self._high(v):
-                            with f.loop(done.value, rows - (high - 1), high) as r:
-                                f.line(
-                                    f"call void @micro.{high}x{v}(i64 {count}, ptr {f.at(along, r * a_row, 'i8')},"
-                                    f" i64 {a_row}, i64 {a_step}, ptr {here},"
-                                    f" ptr {f.at(sums, r * self.width, 'i32')}, i64 {more})"
-                                )
-                                done.set(r + high)
+                done = f.variable(0)
+                with f.loop((vectors - 1) * HEIGHTS, vectors * HEIGHTS) as which:
+                    high, micro = f.load("@heights", which), f.op(f"load ptr, ptr {f.at('@micros', which)}")
+                    with f.loop(done.value, rows - high + 1, high) as r:
+                        f.line(
+                            f"call void {micro}(i64 {count}, ptr {f.at(along, r * a_row, 'i8')}, i64 {a_row},"
+                            f" i64 {a_step}, ptr {here}, ptr {f.at(sums, r * self.width, 'i32')}, i64 {more})"
+                        )
+                        done.set(r + high)
             corrections = f.at(c.pointer("sums"), blocks * height, "i32")
             width = f.const(self.width)
             self._put_block(f, c, batch, row, column, rows, columns, sums, width, added, corrections)

@@ -27,6 +27,10 @@ class Packing(Vectors):
             at = (place - lane) * self._all_groups(f.param("k")) + g * ROWS + lane
         return f.at("%to", at, "i32")
 
+    def _pitch(self, f: Function) -> Int:
+        """How far a group of the same place is from the next, where they lie in one tile or none."""
+        return f.const(ROWS) if self.kind.tiles else f.param("width")
+
     def _keep(self, f: Function, groups: str, place: str, lanes: int, flip: str) -> None:
         """Store groups; 8-bit numbers of the right operand 128 higher, without a sign."""
         kind = "i32" if lanes == 1 else self.groups
@@ -67,35 +71,46 @@ class Packing(Vectors):
         """Of neighbours in memory that are summed over: squares of groups are turned."""
         f = Function("internal void", "pack.across", self._PACK, "noinline")
         lane, lanes, width, k, n, size = *map(f.param, ("lane", "lanes", "width", "k")), self.lanes, self.kind.size
-        flip = self._splat(f, "i32", f.op("trunc i64 %flip to i32"))
         count, vector = n * size, f"<{n * size} x {self.memory}>"
         groups = self._all_groups(k)
+        # What is not all there is copied first, with zeros in place of what is missing.
+        square, made = f.room(f"[{n} x {vector}]"), f.room(f"[{n} x {self.groups}]")
 
-        def turned(g: Int, v: Int, inside: bool) -> None:
-            rows: list[str] = []
-            for j in range(n):
-                place = f.at("%of", (v + j) * lane + g * size, self.memory)
-                if inside:
-                    value = f.op(f"load {vector}, ptr {place}, align {self.item}")
-                else:
-                    here = (v + j < lanes).choose(k - g * size, 0)
-                    value = f.op(f"call {vector} @first.{count}(ptr {place}, i64 {here})")
-                wide = self._wide(f, value, n) if size == 1 else f.op(f"bitcast {vector} {value} to {self.groups}")
-                rows.append(wide)
-            for i, row in enumerate(self._transposed(f, rows)):
-                at = self._packed_at(f, g + i, v)
-                if inside:
-                    self._keep(f, row, at, n, flip)
-                else:
-                    with f.when(g + i < groups):
-                        self._keep(f, row, at, n, flip)
+        def turn(to: str, pitch: Int, of: str, row: Int) -> None:
+            f.line(f"call void @pack.square(ptr {to}, i64 {pitch}, ptr {of}, i64 {row}, i64 %flip)")
 
+        pitch = self._pitch(f)
         with f.loop(0, width, n) as v:
             inside = (v + n <= lanes).choose(k // count * n, 0)
             with f.loop(0, inside, n) as g:
-                turned(g, v, True)
+                turn(self._packed_at(f, g, v), pitch, f.at("%of", v * lane + g * size, self.memory), lane)
             with f.loop(inside, groups, n) as g:
-                turned(g, v, False)
+                with f.loop(0, n) as j:
+                    place = f.at("%of", (v + j) * lane + g * size, self.memory)
+                    here = (v + j < lanes).choose(k - g * size, 0)
+                    value = f.op(f"call {vector} @first.{count}(ptr {place}, i64 {here})")
+                    f.line(f"store {vector} {value}, ptr {f.at(square, j, vector)}, align 64")
+                turn(made, f.const(n), square, f.const(count))
+                with f.loop(0, (groups - g).least(n)) as i:
+                    row = f.op(f"load {self.groups}, ptr {f.at(made, i, self.groups)}, align 64")
+                    f.line(f"store {self.groups} {row}, ptr {self._packed_at(f, g + i, v)}, align 64")
+        return f"{self._pack_square()}\n\n{f.end()}"
+
+    def _pack_square(self) -> str:
+        """As many groups of as many lanes as a register holds; rows of numbers, and of groups, are so far apart."""
+        f = Function(
+            "internal void", "pack.square", ["ptr to", "i64 pitch", "ptr of", "i64 row", "i64 flip"], "noinline"
+        )
+        flip = self._splat(f, "i32", f.op("trunc i64 %flip to i32"))
+        n, vector = self.lanes, f"<{self.lanes * self.kind.size} x {self.memory}>"
+        rows: list[str] = []
+        for j in range(n):
+            place = f.at("%of", f.param("row") * j, self.memory)
+            value = f.op(f"load {vector}, ptr {place}, align {self.item}")
+            whole = self.kind.size == 1
+            rows.append(self._wide(f, value, n) if whole else f.op(f"bitcast {vector} {value} to {self.groups}"))
+        for i, row in enumerate(self._transposed(f, rows)):
+            self._keep(f, row, f.at("%to", f.param("pitch") * i, "i32"), n, flip)
         return f.end()
 
     def _pack_scattered(self) -> str:

@@ -33,6 +33,8 @@ FEW = 2
 #: Multiplications a nanosecond, about: of groups of so many.
 RATE = {1: 30.0, 2: 80.0, 4: 160.0}
 RATE_TILES = {2: 400.0, 4: 600.0}
+#: How many kernels in registers there are for so many registers of columns.
+HEIGHTS = 4
 #: The highest bit of each byte.
 HIGH = -0x7F7F7F80
 #: LLVM's names of what multiplies groups.
@@ -108,7 +110,7 @@ class Vectors:
     def _high(self, vectors: int) -> tuple[int, ...]:
         """Rows of the kernels in registers, of so many registers of columns: the rest of the registers is for those."""
         most = min(self.kind.registers * 3 // 4 // vectors, 12)
-        return (most, *(h for h in (4, 2, 1) if h < most))
+        return most, 4, 2, 1
 
     # ---- numbers in registers --------------------------------------------------------------------------------------
 
@@ -255,10 +257,13 @@ class Vectors:
                     f.line(f"store {self.sums} {new}, ptr {slot}")
 
         k = f.param("k")
-        even = k & -2
-        with f.loop(0, even, 2) as i:
-            one(i)
-            one(i + 1)
+        even = f.const(0)
+        if vectors == self.most and high == self._high(vectors)[0]:
+            # What most of a product is made by. At its edges, two steps a round would mostly take long to compile.
+            even = k & -2
+            with f.loop(0, even, 2) as i:
+                one(i)
+                one(i + 1)
         with f.loop(even, k) as i:
             one(i)
         for row, at in zip(sums, places, strict=True):
