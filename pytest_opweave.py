@@ -38,6 +38,17 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{_MARK}(enabled=True): run this test's Triton kernels in opweave's sanitizer")
 
 
+def _loaded() -> Any:
+    import opweave
+    from opweave.registry.errors import MissingTritonError
+
+    try:
+        _ = opweave.sanitize
+    except MissingTritonError as error:
+        raise pytest.UsageError(f"--opweave-sanitize: {error}") from None
+    return opweave
+
+
 def _wanted(item: pytest.Item) -> bool:
     mark = item.get_closest_marker(_MARK)
     if mark is not None:
@@ -50,8 +61,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
     """Run a test, its fixtures included, within `opweave.sanitize`."""
     with ExitStack() as stack:
         if _wanted(item):
-            import opweave
-
+            opweave = _loaded()
             benign = bool(item.config.getoption("--opweave-sanitize-benign"))
             stack.enter_context(opweave.sanitize(benign=benign))
         return (yield)

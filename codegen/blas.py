@@ -31,7 +31,7 @@ from opweave.registry import dtypes, forking
 from opweave.registry.dataclass import dataclass
 from opweave.registry.dtypes import DType
 from opweave.registry.interrupts import let_through
-from opweave.registry.loading import load_heavy
+from opweave.registry.loading import HAS_NATIVE, load_heavy
 from opweave.registry.op import ops
 from opweave.registry.tape import MOST_PRODUCTS
 from opweave.registry.tensor import Tensor
@@ -252,7 +252,7 @@ def _library() -> _Blas | None:
 @functools.cache
 def _found() -> _Found | None:
     maps = Path("/proc/self/maps")
-    if not maps.exists():
+    if not HAS_NATIVE or not maps.exists():
         return None
     paths = {line.split(maxsplit=5)[-1] for line in maps.read_text().splitlines() if "openblas" in line}
     numpy_root = str(Path(np.__file__).parents[1])

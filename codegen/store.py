@@ -35,7 +35,9 @@ _FORMAT = 2
 MANIFEST = "manifest.json"
 _LARGEST_MANIFEST = 1 << 20
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+#: Whether files can be looked at below an open folder, and owners told apart; where not, as on Windows, none are kept.
+_CAN_KEEP = os.open in os.supports_dir_fd
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC if _CAN_KEEP else os.O_RDONLY
 # What reading a file that may hold anything can raise; a JSON text may be nested too deeply or hold too long a number.
 DAMAGE = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError, MemoryError)
 _said: set[tuple[str, str]] = set()
@@ -61,7 +63,7 @@ class Store:
     """
 
     def __init__(self, root: Path | None, otherwise: str) -> None:
-        self.root = root
+        self.root = root if _CAN_KEEP else None
         self._otherwise = otherwise
 
     def read(self, key: str) -> dict[str, bytes] | None:

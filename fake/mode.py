@@ -62,6 +62,13 @@ class FakeTensorMode(DispatchMode):
     ----------
     on_assertion : callable or None
         Called with what is demanded of numbers that depend on data; a tracer records it.
+
+    Examples
+    --------
+    >>> with opweave.FakeTensorMode():
+    ...     product = opweave.empty(1000, 2000) @ opweave.empty(2000, 3)
+    >>> product.shape
+    opweave.Size([1000, 3])
     """
 
     def __init__(

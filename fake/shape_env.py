@@ -45,6 +45,12 @@ class ShapeEnv(Constraints):
         Whether equal sizes of the example share a symbol.
     specialize_zero_one : bool
         Whether sizes 0 and 1 are fixed.
+
+    Examples
+    --------
+    >>> traced = opweave.make_fx(lambda x: x + 1, tracing_mode="symbolic")(opweave.ones(3, 4))
+    >>> type(traced.shape_env).__name__
+    'ShapeEnv'
     """
 
     def __init__(self, *, duck_shape: bool = True, specialize_zero_one: bool = True):

@@ -118,7 +118,15 @@ class _Arithmetic(SymNumber):
 
 
 class SymInt(_Arithmetic):
-    """An int that a trace does not fix."""
+    """An int that a trace does not fix.
+
+    Examples
+    --------
+    >>> seen = []
+    >>> _ = opweave.make_fx(lambda x: seen.append(x.shape[0]) or x + 1, tracing_mode="symbolic")(opweave.ones(3, 4))
+    >>> type(seen[0]).__name__
+    'SymInt'
+    """
 
     __slots__ = ()
     kind = "int"
@@ -170,7 +178,13 @@ class SymInt(_Arithmetic):
 
 
 class SymFloat(_Arithmetic):
-    """A float that a trace does not fix."""
+    """A float that a trace does not fix.
+
+    Examples
+    --------
+    >>> issubclass(opweave.SymFloat, opweave.SymInt)
+    False
+    """
 
     __slots__ = ()
     kind = "float"
@@ -200,6 +214,12 @@ class SymBool(SymNumber):
         See `SymNumber`.
     of_size : tuple, optional
         `(relation, number, constant)` where a number that may be a size is compared with 0, 1 or 2.
+
+    Examples
+    --------
+    >>> traced = opweave.make_fx(lambda x: x.reshape(x.shape[0] * 2, -1), tracing_mode="symbolic")
+    >>> len(traced(opweave.ones(3, 4)).graph) > 2
+    True
     """
 
     __slots__ = ("of_size",)

@@ -37,6 +37,13 @@ class FakeTensor(Tensor):
     ----------
     fake_mode : FakeTensorMode
         The mode it belongs to.
+
+    Examples
+    --------
+    >>> with opweave.FakeTensorMode():
+    ...     x = opweave.empty(2, 3)
+    >>> type(x).__name__, x.shape
+    ('FakeTensor', opweave.Size([2, 3]))
     """
 
     # What stands for the tensor in a graph that is being recorded, and the value it has there in "real" mode: set and
@@ -109,7 +116,8 @@ class FakeTensor(Tensor):
                 return known.item()
         if self._real is not None or self._dtype.kind not in "biuf":
             self._refuse("item", _NUMBER)
-        demand(self.numel() == 1, "item: only one-element tensors have a Python value", ShapeError)
+        demand(self.numel() == 1, "item: only one-element tensors have a Python value", ShapeError,
+               got=f"sizes {list(self._sizes)}", hint=".tolist()")  # fmt: skip
         return ops.aten._local_scalar_dense.default(self)
 
     def tolist(self) -> Any:

@@ -67,10 +67,11 @@ with _deferred(patient=False), _uncollected():
         uint32,
         uint64,
     )
+    from opweave.registry.errors import MissingNameError as _MissingNameError
     from opweave.registry.exchange import from_dlpack
     from opweave.registry.higher_order import HigherOrderOperator
     from opweave.registry.keys import DispatchKey, DispatchKeySet, DispatchMode
-    from opweave.registry.loading import load_heavy as _load_heavy
+    from opweave.registry.loading import HAS_NATIVE as _HAS_NATIVE, load_heavy as _load_heavy
     from opweave.registry.memory_format import (
         Layout as layout,
         MemoryFormat as memory_format,
@@ -101,16 +102,17 @@ with _deferred(patient=False), _uncollected():
     _importlib.import_module("opweave.registry.autocast")  # what the Autocast keys do
     _importlib.import_module("opweave.registry.control_flow")  # ops whose operands are functions
     _registry.shipped_version = _registry.builtin_version
-    if _os.environ.get("OPWEAVE_REPLAY") != "0":
-        _replay.install = lambda may_compile: _load_heavy("opweave.codegen.native.calls").install(may_compile)
-        _replay.direct = lambda op, keys: _load_heavy("opweave.codegen.native.direct").adopt(op, keys)
     _tracebacks.install()
-    _exchange.make_table.supply(lambda: _load_heavy("opweave.codegen.native.exchange").table())
-    _scalar.native.supply(lambda name, x: _load_heavy("opweave.codegen.eager_math").apply(name, x))
-    _scalar.convert.supply(lambda x, out: _load_heavy("opweave.codegen.half_casts").convert(x, out))
-    _matmul.large.supply(lambda *args: _load_heavy("opweave.codegen.blas").multiply(*args))
-    _convolution.native.supply(lambda *args: _load_heavy("opweave.codegen.convolution").convolve(*args))
-    _matmul.narrow.supply(lambda *args: _load_heavy("opweave.codegen.narrow_products").multiply(*args))
+    if _HAS_NATIVE:
+        if _os.environ.get("OPWEAVE_REPLAY") != "0":
+            _replay.install = lambda may_compile: _load_heavy("opweave.codegen.native.calls").install(may_compile)
+            _replay.direct = lambda op, keys: _load_heavy("opweave.codegen.native.direct").adopt(op, keys)
+        _exchange.make_table.supply(lambda: _load_heavy("opweave.codegen.native.exchange").table())
+        _scalar.native.supply(lambda name, x: _load_heavy("opweave.codegen.eager_math").apply(name, x))
+        _scalar.convert.supply(lambda x, out: _load_heavy("opweave.codegen.half_casts").convert(x, out))
+        _matmul.large.supply(lambda *args: _load_heavy("opweave.codegen.blas").multiply(*args))
+        _convolution.native.supply(lambda *args: _load_heavy("opweave.codegen.convolution").convolve(*args))
+        _matmul.narrow.supply(lambda *args: _load_heavy("opweave.codegen.narrow_products").multiply(*args))
     if _os.environ.get("OPWEAVE_LOGS"):  # kernels are compiled and launched without the compiler, too
         _importlib.import_module("opweave.runtime.logging")
 
@@ -205,9 +207,9 @@ _LAZY = {
     ),
     "load_compiled": ("opweave.runtime.artifact", "load_compiled"),
     "mark_dynamic": ("opweave.runtime.dynamic", "mark_dynamic"),
-    "KernelProfile": ("opweave.codegen.triton_cpu.profile", "KernelProfile"),
-    "LaunchProfile": ("opweave.codegen.triton_cpu.profile", "LaunchProfile"),
-    "profile": ("opweave.codegen.triton_cpu.profile", "profile"),
+    "KernelProfile": ("opweave.codegen.native.profile", "KernelProfile"),
+    "LaunchProfile": ("opweave.codegen.native.profile", "LaunchProfile"),
+    "profile": ("opweave.codegen.native.profile", "profile"),
     "sanitize": ("opweave.codegen.triton_cpu.sanitizer", "sanitize"),
     "mark_static": ("opweave.runtime.dynamic", "mark_static"),
     "ShapeEnv": ("opweave.fake.shape_env", "ShapeEnv"),
@@ -336,7 +338,9 @@ def __getattr__(name: str) -> _typing.Any:
         hint = f"; `import torch` has it after opweave.compat.install(): torch.{name}" if name in _BY_COMPAT else ""
         if name == "cuda":
             hint += ". Whether there is a GPU: opweave.cuda_is_available()"
-        raise AttributeError(f"module 'opweave' has no attribute {name!r}{hint}")
+        raise _MissingNameError(
+            f"module 'opweave' has no attribute {name!r}{hint}", name, lambda: [] if hint else __dir__()
+        )
     module = _load_heavy(found[0])
     value = module if found[1] is None else getattr(module, found[1] or name)
     globals()[name] = value

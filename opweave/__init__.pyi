@@ -17,8 +17,8 @@ from opweave.registry.keys import DispatchMode as DispatchMode
 from opweave.fake.tensor import FakeTensor as FakeTensor
 from opweave.fake.mode import FakeTensorMode as FakeTensorMode
 from opweave.registry.higher_order import HigherOrderOperator as HigherOrderOperator
-from opweave.codegen.triton_cpu.profile import KernelProfile as KernelProfile
-from opweave.codegen.triton_cpu.profile import LaunchProfile as LaunchProfile
+from opweave.codegen.native.profile import KernelProfile as KernelProfile
+from opweave.codegen.native.profile import LaunchProfile as LaunchProfile
 from opweave.registry.op import OpOverload as OpOverload
 from opweave.registry.packet import OpOverloadPacket as OpOverloadPacket
 from opweave.fake.shape_env import ShapeEnv as ShapeEnv
@@ -104,7 +104,7 @@ from opweave.registry.autograd.mode import no_grad as no_grad
 from opweave.registry.op import ops as ops
 from opweave import optim as optim
 from opweave.registry.memory_format import preserve_format as preserve_format
-from opweave.codegen.triton_cpu.profile import profile as profile
+from opweave.codegen.native.profile import profile as profile
 from opweave.registry.dtypes import promote_types as promote_types
 from opweave.reporting.observing import report as report
 from opweave.registry.promote import result_type as result_type

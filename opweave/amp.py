@@ -117,7 +117,13 @@ class autocast(set_mode):
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether there is an autocast for a device type."""
+    """Whether there is an autocast for a device type.
+
+    Examples
+    --------
+    >>> opweave.amp.is_autocast_available("cpu")
+    True
+    """
     if not isinstance(device_type, str):
         raise ArgumentError("is_autocast_available: device_type must be a string", got=repr(device_type))
     return device_type in AUTOCAST_KEYS
@@ -234,6 +240,21 @@ def custom_fwd(
     cast_inputs : dtype, optional
         Cast floating tensors to it and run the forward with autocast off; without it autocast stays on.
         Outside of autocast nothing is cast.
+
+    Examples
+    --------
+    >>> class Square(opweave.autograd.Function):
+    ...     @staticmethod
+    ...     @opweave.amp.custom_fwd(device_type="cpu", cast_inputs=opweave.float32)
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...     @staticmethod
+    ...     @opweave.amp.custom_bwd(device_type="cpu")
+    ...     def backward(ctx, grad):
+    ...         return 2 * ctx.saved_tensors[0] * grad
+    >>> Square.apply(opweave.ones(2)).tolist()
+    [1.0, 1.0]
     """
     _require_device_type(device_type, "custom_fwd")
     if cast_inputs is not None:
@@ -256,7 +277,24 @@ def custom_fwd(
 
 
 def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Callable[..., Any]:
-    """Decorate the `backward` of a Function with `custom_fwd`: it runs in the autocast state of the forward."""
+    """Decorate the `backward` of a Function with `custom_fwd`: it runs in the autocast state of the forward.
+
+    Examples
+    --------
+    >>> class Twice(opweave.autograd.Function):
+    ...     @staticmethod
+    ...     @opweave.amp.custom_fwd(device_type="cpu")
+    ...     def forward(ctx, x):
+    ...         return 2 * x
+    ...     @staticmethod
+    ...     @opweave.amp.custom_bwd(device_type="cpu")
+    ...     def backward(ctx, grad):
+    ...         return 2 * grad
+    >>> x = opweave.ones(2, requires_grad=True)
+    >>> Twice.apply(x).sum().backward()
+    >>> x.grad.tolist()
+    [2.0, 2.0]
+    """
     _require_device_type(device_type, "custom_bwd")
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)

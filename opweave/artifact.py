@@ -128,6 +128,11 @@ def compile(
     ------
     UnsupportedError
         If the program does what cannot run without Python, or if there is no linker.
+
+    Examples
+    --------
+    >>> program = opweave.export.export(lambda x: x.sin() + 1, (opweave.ones(3),))
+    >>> opweave.export.compile(program, "f.so")  # doctest: +SKIP
     """
     programs, path = _programs(program), Path(path)
     for what, value, known in (("weights", weights, ("inside", "beside")), ("products", products, ("triton", "blas"))):

@@ -133,7 +133,7 @@ def compile(
     if fullgraph is not None and type(fullgraph) is not bool:
         raise ArgumentError("compile: fullgraph must be True, False or None", got=repr(fullgraph))
     if mode not in (None, "default"):
-        raise UnsupportedError(f"compile: mode={mode!r} is not available", hint="leave it out")
+        raise UnsupportedError(f"compile: mode={mode!r} is not available", got=f"mode={mode!r}", hint="leave it out")
     if options is not None and not isinstance(options, dict):
         raise ArgumentError("compile: options must be a dict", got=repr(options), hint="{'recompile_limit': 8}")
     settings: dict[str, Any] = dict(options or {})
@@ -194,8 +194,15 @@ def _handed_on(backend: Callable[..., Any], module: GraphModule, name: str) -> P
     return load_heavy("opweave.pipeline").hand_on(backend, module)
 
 
-def _reported(compiled: CompiledFunction[..., Any], entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return load_heavy("opweave.reporting.folder").call_and_report(compiled, entry, args, kwargs)
+def _reported(
+    compiled: CompiledFunction[..., Any],
+    entry: Entry,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    ran: bool = False,
+) -> Any:
+    return load_heavy("opweave.reporting.folder").call_and_report(compiled, entry, args, kwargs, ran=ran)
 
 
 def _split(joint: Graph, results: int, *, whole: bool, budget: float) -> Partition:

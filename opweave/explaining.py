@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from opweave.compiling import compile
 from opweave.pipeline import fusion_report, lower
 from opweave.registry.dataclass import dataclass
+from opweave.registry.loading import can_compile
 from opweave.registry.triton import effects
 from opweave.registry.triton.access import KernelAccesses
 from opweave.registry.triton_op import wrap_triton
@@ -155,7 +156,8 @@ def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:
     Returns
     -------
     callable
-        `(*args, **kwargs) -> Explanation`, called like `fn`. The function runs.
+        `(*args, **kwargs) -> Explanation`, called like `fn`. The function runs; where no kernels can be compiled, op by
+        op, and what would be one is told all the same.
 
     Examples
     --------
@@ -163,7 +165,9 @@ def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:
     """
     if is_module(type(fn)):  # a compiled one has its function; any other is called as one
         fn = vars(fn).get("function", fn.__call__)
-    compiled: CompiledFunction[..., Any] = fn if isinstance(fn, CompiledFunction) else compile(fn)
+    compiled: CompiledFunction[..., Any] = (
+        fn if isinstance(fn, CompiledFunction) else compile(fn, backend="opweave" if can_compile() else "eager")
+    )
 
     def explained(*args: Any, **kwargs: Any) -> Explanation:
         misfits = {id(entry): reason for entry, reason in compiled.mismatches(args, kwargs)}

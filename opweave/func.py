@@ -15,9 +15,9 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 import optree
 
 from opweave.nn.stateless import functional_call, stack_module_state
-from opweave.registry.autograd import engine
-from opweave.registry.autograd.graph import Edge, Grads, Node, alias_of, attach, edge_of, meta_of, nodes_from
+from opweave.registry.autograd.graph import Node, alias_of, edge_of, nodes_from
 from opweave.registry.autograd.mode import enable_grad, is_grad_enabled
+from opweave.registry.autograd.scopes import Scope, fresh_identity, products
 from opweave.registry.errors import ArgumentError, AutogradError, ShapeError, UnsupportedError
 from opweave.registry.keys import GRAD, state
 from opweave.registry.op import ops
@@ -34,118 +34,6 @@ ArgNums = int | tuple[int, ...]
 P = ParamSpec("P")
 T = TypeVar("T")
 R = TypeVar("R")
-
-
-# ---- identities ----------------------------------------------------------------------------------------------------
-
-
-class Identity(Node):
-    """A tensor as one that a transform differentiates with respect to."""
-
-    __slots__ = ("live",)
-
-    live: bool
-
-    def apply(self, grads: Grads) -> Sequence[Tensor | None]:
-        return grads
-
-
-def _fresh(t: Tensor, connected: bool) -> Tensor:
-    """The tensor with an identity of its own, in the graph that it comes from where `connected`."""
-    made = alias_of(t)
-    node = Identity((edge_of(t) if connected else None,), (t.spec,))
-    node.output_specs = [t.spec]
-    node.live = True
-    attach(made, node, 0)
-    # A write would give the tensor another history than the one that its gradient is asked for.
-    meta_of(made).restriction = "an argument that is differentiated with respect to"
-    return made
-
-
-def _identities(what: str, values: Any, connected: bool) -> tuple[Any, list[Tensor]]:
-    """(the values with fresh tensors in them, these tensors).
-
-    Raises
-    ------
-    ArgumentError
-        If there is anything but floating or complex tensors.
-    """
-    leaves, spec = optree.tree_flatten(values, none_is_leaf=True)
-    for t in leaves:
-        if not isinstance(t, Tensor):
-            raise ArgumentError(
-                f"{what}: only tensors can be differentiated with respect to",
-                got=f"{t!r} ({type(t).__name__})",
-                hint="choose the arguments with argnums, or bind the others: lambda x: f(x, n)",
-            )
-        if t._dtype.kind not in "fc":
-            raise AutogradError(f"{what}: only floating and complex tensors have gradients", got=describe(t))
-    fresh = [_fresh(lift(t), connected) for t in leaves]
-    return optree.tree_unflatten(spec, fresh), fresh
-
-
-def _edges(tensors: Sequence[Tensor]) -> list[Edge]:
-    edges = [edge_of(t) for t in tensors]
-    assert all(edge is not None for edge in edges)
-    return edges  # type: ignore[return-value]  # none is None
-
-
-class _Scope:
-    """What a transform was called in: whether calls were recorded, and which identities are its own."""
-
-    def __init__(self) -> None:
-        self.recording = is_grad_enabled()
-        #: By id, kept alive so that no id comes to mean another.
-        self.own: dict[int, Node] = {}
-
-    def claim(self, fresh: Sequence[Tensor]) -> None:
-        """Count these identities as the transform's own."""
-        self.own.update({id(node): node for node, _ in _edges(fresh)})
-
-    def close(self) -> None:
-        """The transform is done: to those around it, its identities are constants."""
-        for node in self.own.values():
-            if isinstance(node, Identity):
-                node.live = False
-
-    def enter(self, what: str, values: Any) -> tuple[Any, list[Tensor]]:
-        """The values with identities of this transform."""
-        made, fresh = _identities(what, values, self.recording)
-        self.claim(fresh)
-        return made, fresh
-
-    def reaches_outside(self, tensors: Sequence[Tensor]) -> bool:
-        """Whether tensors depend on anything recorded other than this transform's own inputs."""
-        roots = [edge[0] for t in tensors if (edge := edge_of(t)) is not None]
-        return any(
-            all(edge is None for edge in node.edges)
-            and id(node) not in self.own
-            and not (isinstance(node, Identity) and not node.live)
-            for node in nodes_from(roots)
-        )
-
-    def leave(self, value: Any) -> Any:
-        """Results as the caller should see them: without this transform's own part of the graph."""
-        return optree.tree_map(self._left, value, none_is_leaf=True)
-
-    def _left(self, t: Any) -> Any:
-        if not isinstance(t, Tensor) or not t._keys & GRAD:
-            return t
-        return t if self.recording and self.reaches_outside([t]) else ops.aten.detach.default(t)
-
-
-def _run(
-    outputs: Sequence[Tensor], vectors: Sequence[Tensor], inputs: Sequence[Tensor], create_graph: bool
-) -> list[Tensor]:
-    """The vector-Jacobian product; zeros for inputs that the outputs do not depend on."""
-    pairs = [(edge, v) for t, v in zip(outputs, vectors, strict=True) if (edge := edge_of(t)) is not None]
-    found: list[Tensor | None] = [None] * len(inputs)
-    if pairs:
-        found = engine.run(
-            [edge for edge, _ in pairs], [v for _, v in pairs], retain_graph=True, create_graph=create_graph,
-            captures=_edges(inputs),
-        )  # fmt: skip
-    return [ops.aten.zeros_like.default(alias_of(t)) if g is None else g for t, g in zip(inputs, found, strict=True)]
 
 
 # ---- grad ----------------------------------------------------------------------------------------------------------
@@ -207,12 +95,17 @@ def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool
     ------
     ArgumentError, AutogradError, ShapeError
         If an argument or the result is not a tensor that has a gradient.
+
+    Examples
+    --------
+    >>> opweave.func.grad_and_value(lambda x: (x * x).sum())(opweave.tensor([2.0, 3.0]))
+    (tensor([4., 6.]), tensor(13.))
     """
 
     @functools.wraps(func)
     def differentiated(*args: Any, **kwargs: Any) -> Any:
         positions, chosen = _chosen("grad", argnums, args)
-        scope = _Scope()
+        scope = Scope()
         with enable_grad():
             made, fresh = scope.enter("grad", chosen)
             result = func(*_replaced(args, positions, made, isinstance(argnums, int)), **kwargs)
@@ -220,7 +113,7 @@ def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool
             _check_scalar(output)
             ones = ops.aten.ones_like.default(alias_of(output))
             create = scope.recording and scope.reaches_outside([output])
-            found = _run([output], [ones], fresh, create)
+            found = products([output], [ones], fresh, create)
         grads = scope.leave(optree.tree_unflatten(optree.tree_structure(chosen, none_is_leaf=True), found))
         value, aux = scope.leave(output), scope.leave(aux)
         scope.close()
@@ -257,6 +150,11 @@ def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) 
     ----------
     has_aux : bool
         Give `(gradient, aux)`.
+
+    Examples
+    --------
+    >>> opweave.func.grad(lambda x: (x * x).sum())(opweave.tensor([2.0, 3.0]))
+    tensor([4., 6.])
     """
 
     @functools.wraps(func)
@@ -294,7 +192,11 @@ def _vectors(what: str, given: Any, like: Sequence[Tensor], spec: Any, of: str) 
         if not isinstance(v, Tensor):
             raise ArgumentError(f"{what}: the vector must hold tensors", got=type(v).__name__)
         if v._sizes != t._sizes:
-            raise ShapeError(f"{what}: the vector must have the shape of the {of}", got=describe([v, t]))
+            raise ShapeError(
+                f"{what}: the vector must have the shape of the {of}",
+                got=describe([v, t]),
+                hint="opweave.ones_like of it, for one",
+            )
     return [v if v._dtype is t._dtype else ops.aten._to_copy.default(v, dtype=t._dtype) for v, t in pairs]
 
 
@@ -318,10 +220,16 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     -------
     tuple
         `(output, vjp_fn)`, or `(output, vjp_fn, aux)`. `vjp_fn` gives a tuple with an entry for each primal.
+
+    Examples
+    --------
+    >>> value, back = opweave.func.vjp(lambda x: x * x, opweave.tensor([1.0, 2.0]))
+    >>> back(opweave.ones(2))
+    (tensor([2., 4.]),)
     """
     if not primals:
         raise ArgumentError("vjp: called without primals")
-    scope = _Scope()
+    scope = Scope()
     with enable_grad():
         made, fresh = scope.enter("vjp", primals)
         output, aux = _with_aux("vjp", func(*made), has_aux)
@@ -333,7 +241,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
         given = cotangents[0] if len(cotangents) == 1 else cotangents
         vectors = _vectors("vjp", given, leaves, spec, "outputs")
         create = is_grad_enabled() and (outside or any(v._keys & GRAD for v in vectors))
-        return optree.tree_unflatten(in_spec, _run(leaves, vectors, fresh, create))
+        return optree.tree_unflatten(in_spec, products(leaves, vectors, fresh, create))
 
     result, aux = scope.leave(output), scope.leave(aux)
     scope.close()
@@ -349,15 +257,15 @@ class _Linear:
 
     def __init__(self, what: str, func: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool):
         self.what = what
-        self.scope = scope = _Scope()
+        self.scope = scope = Scope()
         with enable_grad():
             made, self.fresh = scope.enter(what, primals)
             output, aux = _with_aux(what, func(*made), has_aux)
             self.leaves, self.spec = _tensors(what, output)
             self.in_spec = _structure(primals)
-            self.at = [_fresh(lift(ops.aten.zeros_like.default(alias_of(t))), False) for t in self.leaves]
+            self.at = [fresh_identity(lift(ops.aten.zeros_like.default(alias_of(t))), False) for t in self.leaves]
             scope.claim(self.at)
-            self.products = _run(self.leaves, self.at, self.fresh, True)
+            self.products = products(self.leaves, self.at, self.fresh, True)
         self.output, self.aux = scope.leave(output), scope.leave(aux)
         self.outside = scope.recording and scope.reaches_outside(self.products)
         scope.close()
@@ -366,7 +274,7 @@ class _Linear:
         vectors = _vectors(self.what, tangents, self.fresh, self.in_spec, "primals")
         create = is_grad_enabled() and (self.outside or any(v._keys & GRAD for v in vectors))
         with enable_grad():
-            found = _run(self.products, vectors, self.at, create)
+            found = products(self.products, vectors, self.at, create)
         return optree.tree_unflatten(self.spec, found)
 
 
@@ -395,6 +303,11 @@ def jvp(
         Refuse an output that does not depend on the primals, instead of giving zeros.
     has_aux : bool
         `func` returns a pair, whose second is given as a third result.
+
+    Examples
+    --------
+    >>> opweave.func.jvp(lambda x: x * x, (opweave.tensor([1.0, 2.0]),), (opweave.ones(2),))
+    (tensor([1., 4.]), tensor([2., 4.]))
     """
     if not isinstance(primals, (tuple, list)) or not primals or type(primals) is not type(tangents):
         raise ArgumentError(
@@ -415,7 +328,14 @@ def _depends(t: Tensor, own: dict[int, Node]) -> bool:
 
 
 def linearize(func: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
-    """`(output, jvp_fn)`: `jvp_fn(*tangents)` multiplies with the Jacobian from the right, as often as it is called."""
+    """`(output, jvp_fn)`: `jvp_fn(*tangents)` multiplies with the Jacobian from the right, as often as it is called.
+
+    Examples
+    --------
+    >>> value, along = opweave.func.linearize(lambda x: x * x, opweave.tensor([1.0, 2.0]))
+    >>> value, along(opweave.ones(2))
+    (tensor([1., 4.]), tensor([2., 4.]))
+    """
     if not primals:
         raise ArgumentError("linearize: called without primals")
     linear = _Linear("linearize", func, primals, False)
@@ -469,6 +389,12 @@ def jacrev(
     callable
         Gives, in the structure of the output, in the structure of the argument, tensors of shape
         `(*output.shape, *argument.shape)`.
+
+    Examples
+    --------
+    >>> opweave.func.jacrev(lambda x: x * x)(opweave.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
     """
 
     @functools.wraps(func)
@@ -507,6 +433,12 @@ def jacfwd(
         As in `jacrev`, which gives the same; this one suits functions with more outputs than inputs.
     randomness : str
         Accepted for the signature's sake: the function itself runs once, outside the batch.
+
+    Examples
+    --------
+    >>> opweave.func.jacfwd(lambda x: x * x)(opweave.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
     """
 
     @functools.wraps(func)
@@ -538,7 +470,14 @@ def jacfwd(
 
 
 def hessian(func: Callable[P, Any], argnums: ArgNums = 0) -> Callable[P, Any]:
-    """A function that gives the second derivatives of `func`: `jacfwd(jacrev(func))`."""
+    """A function that gives the second derivatives of `func`: `jacfwd(jacrev(func))`.
+
+    Examples
+    --------
+    >>> opweave.func.hessian(lambda x: (x**3).sum())(opweave.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
     return jacfwd(jacrev(func, argnums), argnums)
 
 

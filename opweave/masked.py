@@ -74,7 +74,15 @@ def _lowest(dtype: DType, sign: int) -> Any:
 
 def sum(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
         mask: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The sum over dimensions, by default all."""
+    """The sum over dimensions, by default all.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([1.0, 2.0, 3.0])
+    >>> mask = opweave.tensor([True, True, False])
+    >>> opweave.masked.sum(x, 0, mask=mask)
+    tensor(3.)
+    """
     kept = _mask("sum", input, mask)
     dims = _dims("sum", input, dim)
     x = _filled(_cast(input, _integral(input, dtype)), kept, 0)
@@ -83,7 +91,15 @@ def sum(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType 
 
 def prod(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
          mask: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The product over dimensions, by default all."""
+    """The product over dimensions, by default all.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([1.0, 2.0, 3.0])
+    >>> mask = opweave.tensor([True, True, False])
+    >>> opweave.masked.prod(x, 0, mask=mask)
+    tensor(2.)
+    """
     x = _filled(_cast(input, _integral(input, dtype)), _mask("prod", input, mask), 1)
     for d in sorted(_dims("prod", input, dim), reverse=True):
         x = aten.prod.dim_int(x, d, keepdim)
@@ -98,26 +114,58 @@ def _extreme(op: str, sign: int, input: Tensor, dim: Dims, keepdim: bool, dtype:
 
 def amax(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
          mask: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The largest element over dimensions, by default all."""
+    """The largest element over dimensions, by default all.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([1.0, 2.0, 3.0])
+    >>> mask = opweave.tensor([True, True, False])
+    >>> opweave.masked.amax(x, 0, mask=mask)
+    tensor(2.)
+    """
     return _extreme("amax", 1, input, dim, keepdim, dtype, mask)
 
 
 def amin(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
          mask: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The smallest element over dimensions, by default all."""
+    """The smallest element over dimensions, by default all.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([1.0, 2.0, 3.0])
+    >>> mask = opweave.tensor([True, True, False])
+    >>> opweave.masked.amin(x, 0, mask=mask)
+    tensor(1.)
+    """
     return _extreme("amin", -1, input, dim, keepdim, dtype, mask)
 
 
 def argmax(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: DType | None = None,
            mask: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The place of the largest element, as a number of `dtype`: by default the input's, as in PyTorch."""
+    """The place of the largest element, as a number of `dtype`: by default the input's, as in PyTorch.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([1.0, 2.0, 3.0])
+    >>> mask = opweave.tensor([True, True, False])
+    >>> opweave.masked.argmax(x, 0, mask=mask)
+    tensor(1.)
+    """
     x = _filled(_cast(input, dtype), _mask("argmax", input, mask), _lowest(dtype or input._dtype, 1))
     return _cast(aten.argmax.default(x, dim, keepdim), dtype or input._dtype)
 
 
 def argmin(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: DType | None = None,
            mask: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The place of the smallest element, as a number of `dtype`: by default the input's, as in PyTorch."""
+    """The place of the smallest element, as a number of `dtype`: by default the input's, as in PyTorch.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([1.0, 2.0, 3.0])
+    >>> mask = opweave.tensor([True, True, False])
+    >>> opweave.masked.argmin(x, 0, mask=mask)
+    tensor(0.)
+    """
     x = _filled(_cast(input, dtype), _mask("argmin", input, mask), _lowest(dtype or input._dtype, -1))
     return _cast(aten.argmin.default(x, dim, keepdim), dtype or input._dtype)
 
@@ -129,7 +177,15 @@ def _count(x: Tensor, kept: Any, dims: list[int], keepdim: bool) -> Any:
 
 def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
          mask: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The mean over dimensions, by default all; NaN where nothing takes part."""
+    """The mean over dimensions, by default all; NaN where nothing takes part.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([1.0, 2.0, 3.0])
+    >>> mask = opweave.tensor([True, True, False])
+    >>> opweave.masked.mean(x, 0, mask=mask)
+    tensor(1.5000)
+    """
     wanted = dtype or input._dtype
     if wanted.kind not in "fc":
         raise ShapeError("masked.mean: expected a floating or complex type", got=describe(input))
@@ -140,7 +196,15 @@ def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType
 
 def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: DType | None = None,
            mask: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The median along a dimension; NaN where nothing takes part, or a NaN does."""
+    """The median along a dimension; NaN where nothing takes part, or a NaN does.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([1.0, 2.0, 3.0])
+    >>> mask = opweave.tensor([True, True, False])
+    >>> opweave.masked.median(x, 0, mask=mask)
+    tensor(1.)
+    """
     wanted = dtype or input._dtype
     if wanted.kind != "f":
         raise ShapeError("masked.median: expected a floating type", got=describe(input))
@@ -154,7 +218,14 @@ def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: DType 
 
 def norm(input: Tensor, ord: float | None = 2.0, dim: Dims = None, *, keepdim: bool = False,
          dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The norm over dimensions, by default all."""
+    """The norm over dimensions, by default all.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([3.0, 4.0, 5.0])
+    >>> opweave.masked.norm(x, 2.0, 0, mask=opweave.tensor([True, True, False]))
+    tensor(5.)
+    """
     order = 2.0 if ord is None else float(ord)
     x = _filled(_cast(input, dtype), _mask("norm", input, mask), math.inf if order < 0 else 0)
     if x._dtype.kind == "c":
@@ -186,19 +257,43 @@ def _variance(
 
 def var(input: Tensor, dim: Dims = None, unbiased: bool | None = None, *, correction: float | None = None,
         keepdim: bool = False, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The variance over dimensions, by default all."""
+    """The variance over dimensions, by default all.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([1.0, 2.0, 3.0])
+    >>> mask = opweave.tensor([True, True, False])
+    >>> opweave.masked.var(x, 0, unbiased=False, mask=mask)
+    tensor(0.2500)
+    """
     return _variance("var", input, dim, unbiased, correction, keepdim, dtype, mask)
 
 
 def std(input: Tensor, dim: Dims = None, unbiased: bool | None = None, *, correction: float | None = None,
         keepdim: bool = False, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The standard deviation over dimensions, by default all."""
+    """The standard deviation over dimensions, by default all.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([1.0, 2.0, 3.0])
+    >>> mask = opweave.tensor([True, True, False])
+    >>> opweave.masked.std(x, 0, unbiased=False, mask=mask)
+    tensor(0.5000)
+    """
     return _variance("std", input, dim, unbiased, correction, keepdim, dtype, mask)
 
 
 def logsumexp(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
               mask: Tensor | None = None) -> Tensor:  # fmt: skip
-    """log Σ exp over dimensions, by default all, as a number of `dtype`: by default the input's, as in PyTorch."""
+    """log Σ exp over dimensions, by default all, as a number of `dtype`: by default the input's, as in PyTorch.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([1.0, 2.0, 3.0])
+    >>> mask = opweave.tensor([True, True, False])
+    >>> opweave.masked.logsumexp(x, 0, mask=mask)
+    tensor(2.3133)
+    """
     wanted = dtype or input._dtype
     x = _cast(input, dtype)
     if x._dtype.kind not in "fc":
@@ -210,7 +305,15 @@ def logsumexp(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: 
 
 def logaddexp(input: Tensor, other: Tensor, *, dtype: DType | None = None, input_mask: Tensor | None = None,
               other_mask: Tensor | None = None) -> Tensor:  # fmt: skip
-    """log(exp(x) + exp(y)), each where its mask is true."""
+    """log(exp(x) + exp(y)), each where its mask is true.
+
+    Examples
+    --------
+    >>> x = opweave.zeros(2)
+    >>> mask = opweave.tensor([True, False])
+    >>> opweave.masked.logaddexp(x, x, input_mask=mask, other_mask=mask)
+    tensor([0.6931,   -inf])
+    """
     a, b = _cast(input, dtype), _cast(other, dtype)
     return aten.logaddexp.default(
         _filled(a, _mask("logaddexp", input, input_mask), -math.inf),
@@ -222,12 +325,28 @@ def logaddexp(input: Tensor, other: Tensor, *, dtype: DType | None = None, input
 
 
 def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
-    """Sums of the elements so far."""
+    """Sums of the elements so far.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([1.0, 2.0, 3.0])
+    >>> mask = opweave.tensor([True, True, False])
+    >>> opweave.masked.cumsum(x, 0, mask=mask)
+    tensor([1., 3., 3.])
+    """
     return aten.cumsum.default(_filled(_cast(input, dtype), _mask("cumsum", input, mask), 0), dim)
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
-    """Products of the elements so far."""
+    """Products of the elements so far.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([1.0, 2.0, 3.0])
+    >>> mask = opweave.tensor([True, True, False])
+    >>> opweave.masked.cumprod(x, 0, mask=mask)
+    tensor([1., 2., 2.])
+    """
     return aten.cumprod.default(_filled(_cast(input, dtype), _mask("cumprod", input, mask), 1), dim)
 
 
@@ -238,17 +357,41 @@ def _normalized(op: str, function: Callable[..., Tensor], fill: float, input: Te
 
 
 def softmax(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
-    """The softmax of the elements that take part; NaN where none does."""
+    """The softmax of the elements that take part; NaN where none does.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([1.0, 2.0, 3.0])
+    >>> mask = opweave.tensor([True, True, False])
+    >>> opweave.masked.softmax(x, 0, mask=mask)
+    tensor([0.2689, 0.7311, 0.0000])
+    """
     return _normalized("softmax", aten.softmax.int, -math.inf, input, dim, dtype, mask)
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
-    """The logarithm of the softmax."""
+    """The logarithm of the softmax.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([1.0, 2.0, 3.0])
+    >>> mask = opweave.tensor([True, True, False])
+    >>> opweave.masked.log_softmax(x, 0, mask=mask)
+    tensor([-1.3133, -0.3133,    -inf])
+    """
     return _normalized("log_softmax", aten.log_softmax.int, -math.inf, input, dim, dtype, mask)
 
 
 def softmin(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
-    """The softmax of the negated elements."""
+    """The softmax of the negated elements.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([1.0, 2.0, 3.0])
+    >>> mask = opweave.tensor([True, True, False])
+    >>> opweave.masked.softmin(x, 0, mask=mask)
+    tensor([0.7311, 0.2689, 0.0000])
+    """
 
     def function(x: Tensor, dim: int) -> Tensor:
         return aten.softmax.int(aten.neg.default(x), dim)
@@ -258,7 +401,14 @@ def softmin(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor
 
 def normalize(input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: DType | None = None,
               mask: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The elements over their norm along a dimension."""
+    """The elements over their norm along a dimension.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([3.0, 4.0, 5.0])
+    >>> opweave.masked.normalize(x, 2.0, 0, mask=opweave.tensor([True, True, False]))
+    tensor([0.6000, 0.8000, 0.0000])
+    """
     if input._dtype.kind not in "fc" and dtype is None:
         raise UnsupportedError("masked.normalize: expected a floating or complex type", got=describe(input))
     x = _filled(_cast(input, dtype), _mask("normalize", input, mask), 0)

@@ -39,7 +39,7 @@ from opweave.registry.device import Device, cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import CompileError, DeviceError
 from opweave.registry.interrupts import checkpoint, let_through
-from opweave.registry.loading import load_heavy
+from opweave.registry.loading import HAS_NATIVE, load_heavy, missing_triton
 from opweave.registry.tensor import Tensor, describe
 from opweave.registry.triton_op import triton_kernel_wrapper_functional
 from opweave.runtime import progress
@@ -214,6 +214,8 @@ def compile_graph(module: GraphModule, name: str, *, fuse_launches: bool = True)
     fuse_launches : bool
         Whether launches of users' kernels take in the kernels next to them.
     """
+    if not HAS_NATIVE:
+        raise missing_triton("compile: kernels are compiled on Linux only", "backend='opweave'")
     graph = lower(module.graph, fuse_launches=fuse_launches)
     progress.now("host program")
     _fusion_log.debug("%s", lazily(lambda: fusion_report(graph)))

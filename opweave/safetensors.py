@@ -40,7 +40,14 @@ _METADATA = "__metadata__"
 
 
 def save(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> bytes:
-    """The bytes of a file; see `save_file`."""
+    """The bytes of a file; see `save_file`.
+
+    Examples
+    --------
+    >>> data = opweave.safetensors.save({"w": opweave.ones(2)})
+    >>> opweave.safetensors.load(data)
+    {'w': tensor([1., 1.])}
+    """
     header: dict[str, Any] = {}
     if metadata is not None:
         if not all(isinstance(text, str) for pair in metadata.items() for text in pair):
@@ -96,6 +103,10 @@ def save_file(
         If something is no tensor, or no text.
     DTypeError
         If the format has no such dtype.
+
+    Examples
+    --------
+    >>> opweave.safetensors.save_file({"w": opweave.ones(2)}, "w.safetensors")  # doctest: +SKIP
     """
     path = Path(filename)
     data = save(tensors, metadata)
@@ -175,7 +186,14 @@ def _mapped(filename: str | os.PathLike[str]) -> Any:
 
 
 def load(data: bytes) -> dict[str, Tensor]:
-    """Tensors from the bytes of a file; see `load_file`."""
+    """Tensors from the bytes of a file; see `load_file`.
+
+    Examples
+    --------
+    >>> data = opweave.safetensors.save({"w": opweave.ones(2)})
+    >>> opweave.safetensors.load(data)["w"]
+    tensor([1., 1.])
+    """
     return _tensors(np.frombuffer(bytearray(data), np.uint8), "bytes", None)
 
 
@@ -195,12 +213,21 @@ def load_file(filename: str | os.PathLike[str], device: Any = None) -> dict[str,
         If the file is damaged, or of another format.
     DTypeError
         If there is no such dtype here.
+
+    Examples
+    --------
+    >>> tensors = opweave.safetensors.load_file("w.safetensors")  # doctest: +SKIP
     """
     return _tensors(_mapped(filename), os.fspath(filename), device)
 
 
 def load_metadata(filename: str | os.PathLike[str]) -> dict[str, str]:
-    """The texts that a file has besides its tensors."""
+    """The texts that a file has besides its tensors.
+
+    Examples
+    --------
+    >>> opweave.safetensors.load_metadata("w.safetensors")  # doctest: +SKIP
+    """
     return dict(_header(_mapped(filename), os.fspath(filename))[0].get(_METADATA, {}))
 
 

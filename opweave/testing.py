@@ -41,6 +41,10 @@ def assert_close(
         Whether NaN equals NaN.
     check_dtype, check_device, check_stride : bool
         What has to agree besides shape and values.
+
+    Examples
+    --------
+    >>> opweave.testing.assert_close(opweave.ones(2), opweave.ones(2) + 1e-7)
     """
     if isinstance(actual, (list, tuple)) and isinstance(expected, (list, tuple)):
         assert len(actual) == len(expected), f"{len(actual)} items, expected {len(expected)}"

@@ -39,6 +39,13 @@ class CustomOpDef(Generic[P, R]):
     """A custom operator: call it, and register more about it.
 
     Made by `opweave.library.custom_op` and `triton_op`.
+
+    Examples
+    --------
+    >>> half = opweave.library.custom_op("docs::half", lambda x: x / 2, mutates_args=(), schema="(Tensor x) -> Tensor")
+    >>> _ = half.register_fake(lambda x: opweave.empty_like(x))
+    >>> half(opweave.ones(2))
+    tensor([0.5000, 0.5000])
     """
 
     def __init__(self, op: OpOverload, fn: Callable[..., Any], structure: Structure | None = None):
@@ -48,6 +55,8 @@ class CustomOpDef(Generic[P, R]):
         self._name = op.name.partition("::")[2]
         self._qualname = op.name
         self._init_fn = fn
+        #: The function that the op was made of, as a kernel.
+        self._default = next(iter(op.kernels.values()), None)
         self.__name__ = getattr(fn, "__name__", op.opname)
         self.__doc__ = fn.__doc__
         self.__wrapped__ = fn
@@ -128,6 +137,8 @@ class CustomOpDef(Generic[P, R]):
         ----------
         func : callable
             `func(info, in_dims, *args, **kwargs) -> (output, out_dims)`; `info` has `batch_size` and `randomness`.
+            `in_dims` has an entry for each of `args`: the op's positional arguments, those left at their defaults too,
+            as far as the function takes them.
         """
         site = user_frame()
 
@@ -166,7 +177,8 @@ class CustomOpDef(Generic[P, R]):
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> KernelSwitch:
         """Switch the kernel of a device type off or on; at once, and back at the end if used in `with`.
 
-        Without it calls go to the default kernel. A kernel registered while its device type is off stays off.
+        Without it calls go to the function that the op was made of. A kernel registered while its device type is off
+        stays off.
 
         Parameters
         ----------
@@ -180,7 +192,7 @@ class CustomOpDef(Generic[P, R]):
             raise ArgumentError(
                 f"{self._qualname}: unknown device type {device_type!r}", hint=f"one of {', '.join(DEVICE_KEYS)}"
             )
-        return KernelSwitch(self._opoverload, key, enabled)
+        return KernelSwitch(self._opoverload, key, enabled, self._default)
 
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"
@@ -189,11 +201,12 @@ class CustomOpDef(Generic[P, R]):
 class KernelSwitch:
     """What `set_kernel_enabled` returns: the change is made; leaving a `with` block takes it back."""
 
-    def __init__(self, op: OpOverload, key: DispatchKey, enabled: bool):
+    def __init__(self, op: OpOverload, key: DispatchKey, enabled: bool, default: Any):
         self.op = op
         with lock:
             self.before = op.disabled
-            op.disabled = op.disabled - {key} if enabled else op.disabled | {key}
+            others = {other: kernel for other, kernel in op.disabled.items() if other is not key}
+            op.disabled = others if enabled else {**others, key: default}
             op.changed()
 
     def __enter__(self) -> None:

@@ -159,6 +159,11 @@ class Device:
         What its memory is.
     is_host : bool
         Whether that is the process's own.
+
+    Examples
+    --------
+    >>> opweave.device("cpu").type, opweave.ones(2).device
+    ('cpu', device(type='cpu'))
     """
 
     __slots__ = ("type", "index", "memory", "is_host", "_xp")

@@ -126,7 +126,7 @@ def _backend_kernel(op: OpOverload, key: DispatchKey, kernel: Any, bits: int) ->
         kernel = kernel or kernels.get(alias)
     if kernel is None and key is DispatchKey.Undefined:
         kernel = kernels.get(DispatchKey.CPU)
-    kernel = kernel or op.fallback_at(key)
+    kernel = kernel or op.disabled.get(key) or op.fallback_at(key)
     return None if kernel is None else noting_mutation(op, kernel, bits) if op.is_mutable else kernel
 
 

@@ -39,6 +39,11 @@ class DType:
         Triton's scalar type name, None where Triton has none.
     dlpack : int
         DLPack's `DLDataType` as a little-endian word: its code, the bits, one lane.
+
+    Examples
+    --------
+    >>> opweave.float32.itemsize, opweave.float32.is_floating_point
+    (4, True)
     """
 
     __slots__ = (

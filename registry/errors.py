@@ -12,10 +12,12 @@ Every class also derives from the builtin that callers of the field's libraries 
 from __future__ import annotations
 
 import contextlib
+import difflib
 import os
 import re
 import sys
 import warnings
+from collections.abc import Callable, Iterable
 from types import FrameType
 
 from opweave.registry.dataclass import dataclass
@@ -32,7 +34,9 @@ def _own_folders() -> tuple[str, ...]:
 
 _OWN_FOLDERS = _own_folders()
 #: Libraries that call back into opweave, or that opweave has call the user's functions.
-_BETWEEN = ("optree", "numpy", "triton", "contextlib", "logging")
+_BETWEEN = ("optree", "numpy", "triton", "contextlib", "importlib", "logging")
+#: So many names Python looks through by itself for one that is close.
+_FEW = 750
 _own_file_cache: dict[str, bool] = {}
 _own_package_cache: dict[str, bool] = {}
 
@@ -69,7 +73,8 @@ def is_own_file(filename: str) -> bool:
     known = _own_file_cache.get(filename)
     if known is None:
         path = os.path.abspath(filename)
-        known = filename.startswith("<opweave") or path.startswith(_OWN_FOLDERS)
+        # The import system stands between a module of the user's and what it loads, and between two of opweave's.
+        known = filename.startswith(("<opweave", "<frozen importlib")) or path.startswith(_OWN_FOLDERS)
         known = _own_file_cache[filename] = known or any(_is_file_of(name, path) for name in _BETWEEN)
     return known
 
@@ -253,7 +258,16 @@ class ArgumentError(OpweaveError, TypeError):
 
 
 class LinAlgError(OpweaveError, RuntimeError):
-    """A matrix that cannot be factored or inverted, or an iteration that does not end; `opweave.linalg.LinAlgError`."""
+    """A matrix that cannot be factored or inverted, or an iteration that does not end; `opweave.linalg.LinAlgError`.
+
+    Examples
+    --------
+    >>> try:
+    ...     opweave.linalg.inv(opweave.zeros(2, 2))
+    ... except opweave.linalg.LinAlgError as error:
+    ...     print("singular" in error.what)
+    True
+    """
 
 
 class DivisionByZeroError(OpweaveError, ZeroDivisionError, RuntimeError):
@@ -269,7 +283,40 @@ class OutOfRangeError(OpweaveError, IndexError):
 
 
 class DomainError(OpweaveError, ValueError, RuntimeError):
-    """A value that a function is not defined for."""
+    """A value that a function, or a setting, is not defined for."""
+
+
+class NamingError(OpweaveError, KeyError, ValueError):
+    """A name that something cannot have, or that is taken or missing."""
+
+
+class MissingNameError(AttributeError):
+    """A name that something lacks; its text says which is close, and is made when somebody reads it.
+
+    Python itself says so where something has few names.
+
+    Parameters
+    ----------
+    what : str
+        What went wrong.
+    name : str
+        Which name.
+    known : callable
+        Gives the names that are there.
+    """
+
+    def __init__(self, what: str, name: str, known: Callable[[], Iterable[str]]) -> None:
+        super().__init__(what, name=name)
+        self.known = known
+
+    def __str__(self) -> str:
+        known = [*self.known()]
+        close = difflib.get_close_matches(self.name or "", known, 1) if len(known) > _FEW else []
+        return f"{self.args[0]}. Did you mean: {close[0]!r}?" if close else str(self.args[0])
+
+
+class UninitializedError(OpweaveError, AttributeError):
+    """An object that is used before its class has made it ready."""
 
 
 class MissingTritonError(OpweaveError, ImportError):

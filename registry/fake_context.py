@@ -77,6 +77,17 @@ def get_ctx() -> FakeImplCtx:
     ------
     FakeTensorError
         Outside of one.
+
+    Examples
+    --------
+    >>> custom_op, schema = opweave.library.custom_op, "(Tensor x) -> Tensor"
+    >>> find = custom_op("docs::find", lambda x: x.nonzero(), mutates_args=(), schema=schema)
+    >>> def fake(x):
+    ...     return x.new_empty(opweave.library.get_ctx().new_dynamic_size(), x.dim(), dtype=opweave.int64)
+    >>> _ = find.register_fake(fake)
+    >>> traced = opweave.make_fx(lambda x: find(x), tracing_mode="symbolic")(opweave.ones(3))
+    >>> len(traced.graph) > 2
+    True
     """
     stack = state.__dict__.get("fake_contexts")
     if not stack:

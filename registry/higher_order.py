@@ -26,6 +26,12 @@ class HigherOrderOperator:
         Whether it computes its results and does nothing else.
     writes_copies : bool
         Whether it runs a mutation on copies of its operands.
+
+    Examples
+    --------
+    >>> traced = opweave.make_fx(lambda x: opweave.cond(x.sum() > 0, opweave.sin, opweave.cos, (x,)))(opweave.ones(2))
+    >>> [node.name for node in traced.graph.nodes if isinstance(node.target, opweave.HigherOrderOperator)]
+    ['cond']
     """
 
     def __init__(

@@ -22,7 +22,17 @@ Kernel = Callable[..., Any]
 
 
 def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
-    """Registered for a key, it makes calls go on to the next key. It is never called itself."""
+    """Registered for a key, it makes calls go on to the next key. It is never called itself.
+
+    Examples
+    --------
+    >>> lib = opweave.library.Library("docs_fallthrough", "DEF")
+    >>> _ = lib.define("f(Tensor x) -> Tensor")
+    >>> lib.impl("f", lambda x: x + 1, "CPU")
+    >>> lib.impl("f", opweave.library.fallthrough_kernel, "Autograd")
+    >>> opweave.ops.docs_fallthrough.f(opweave.ones(2))
+    tensor([2., 2.])
+    """
     raise NotImplementedError("fallthrough_kernel() marks a key to be skipped; it is not there to be called")
 
 

@@ -27,7 +27,13 @@ from opweave.registry.interrupts import surely
 
 
 class DispatchKey(IntEnum):
-    """Keys with PyTorch's names, in rising priority; those from 100 on are aliases that stand for many keys."""
+    """Keys with PyTorch's names, in rising priority; those from 100 on are aliases that stand for many keys.
+
+    Examples
+    --------
+    >>> opweave.DispatchKey.CPU in opweave.DispatchKeySet(opweave.DispatchKey.CPU)
+    True
+    """
 
     Undefined = 0
     Meta = 1
@@ -117,6 +123,12 @@ class DispatchKeySet:
     ----------
     keys : int, DispatchKey or sequence of DispatchKey
         Bits, or the members.
+
+    Examples
+    --------
+    >>> keys = opweave.DispatchKeySet(opweave.DispatchKey.CPU)
+    >>> keys.has(opweave.DispatchKey.Meta)
+    False
     """
 
     __slots__ = ("bits",)
@@ -235,6 +247,17 @@ class DispatchMode:
 
     Subclasses implement `__torch_dispatch__`. While it runs, the mode itself is inactive, so calling `func` goes on to
     the next mode or to the kernel. Composite-implicit ops are decomposed before any mode sees them.
+
+    Examples
+    --------
+    >>> class Names(opweave.DispatchMode):
+    ...     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    ...         print(func)
+    ...         return func(*args, **(kwargs or {}))
+    >>> with Names():
+    ...     x = opweave.ones(2) + 1
+    aten.full.default
+    aten.add.Tensor
     """
 
     #: A method `(op, args, kwargs)` that takes the calls of ops in place of `__torch_dispatch__`, where a mode cannot

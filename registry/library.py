@@ -338,6 +338,15 @@ def allow_redefinition() -> Iterator[None]:
     """Inside the block a definition or kernel takes the place of an earlier one, wherever that is in use.
 
     For notebooks and reloaded modules. Compiled functions that used the earlier one compile again.
+
+    Examples
+    --------
+    >>> custom_op, schema = opweave.library.custom_op, "(Tensor x) -> Tensor"
+    >>> with opweave.library.allow_redefinition():
+    ...     eighth = custom_op("docs::eighth", lambda x: x / 8, mutates_args=(), schema=schema)
+    ...     eighth = custom_op("docs::eighth", lambda x: x / 8, mutates_args=(), schema=schema)
+    >>> eighth(opweave.full((2,), 8.0))
+    tensor([1., 1.])
     """
     with lock:
         before = registry.redefining
@@ -374,6 +383,12 @@ def define(
         If the schema does not parse.
     RegistrationError
         If the op exists; names both places.
+
+    Examples
+    --------
+    >>> opweave.library.define("docs::third", "(Tensor x) -> Tensor")
+    >>> print(opweave.ops.docs.third.default._schema)
+    docs::third(Tensor x) -> Tensor
     """
     site = user_frame(1)
     if isinstance(qualname, Library):
@@ -425,6 +440,13 @@ def impl(
     -------
     callable or None
         A decorator that gives back the function it is given.
+
+    Examples
+    --------
+    >>> opweave.library.define("docs::fourth", "(Tensor x) -> Tensor")
+    >>> _ = opweave.library.impl("docs::fourth", "cpu", lambda x: x / 4)
+    >>> opweave.ops.docs.fourth(opweave.ones(2))
+    tensor([0.2500, 0.2500])
     """
     site = user_frame(1)
     if isinstance(qualname, Library):
@@ -492,6 +514,12 @@ def get_kernel(op: OpLike, dispatch_key: str | DispatchKey) -> KernelFunction:
     ------
     DispatchError
         If the op has none there.
+
+    Examples
+    --------
+    >>> kernel = opweave.library.get_kernel("aten::sin", "CPU")
+    >>> kernel.call_boxed(opweave.DispatchKeySet(opweave.DispatchKey.CPU), opweave.zeros(2))
+    tensor([0., 0.])
     """
     target = find_op(op)
     key = _key(dispatch_key, user_frame(1))

@@ -15,7 +15,7 @@ from types import ModuleType
 
 from opweave.registry import forking
 from opweave.registry.errors import MissingTritonError
-from opweave.registry.interrupts import contextmanager, deferred
+from opweave.registry.interrupts import contextmanager, deferred, let_through
 
 #: Held while a heavy module, or one that needs it, is loaded.
 loading = forking.short_lock()
@@ -23,6 +23,10 @@ loading = forking.short_lock()
 #: Held while Python source is parsed to a tree, which Triton does with kernels: up to 3.12, CPython keeps the depth of
 #: that in a place that threads share, and fails with a SystemError where two do it at once.
 parsing = forking.short_lock()
+
+#: Whether opweave's own native code is used: it knows how objects, calls and numbers are laid out on Linux, and was run
+#: nowhere else. Elsewhere ops are NumPy's.
+HAS_NATIVE = sys.platform == "linux"
 
 _MODULES = ("triton", "triton.runtime.autotuner", "triton.runtime.jit", "triton.compiler", "triton.backends.compiler")
 _loaded: dict[str, ModuleType] = {}
@@ -63,15 +67,31 @@ def load_heavy(name: str) -> ModuleType:
             except ModuleNotFoundError as error:
                 if (error.name or "").partition(".")[0] != "triton":
                     raise
-                raise MissingTritonError(
-                    "Triton is not installed, which compiles all kernels", got=f"{error} on {sys.platform}",
-                    hint="pip install triton, which has wheels for Linux; without it opweave runs eagerly, traces, and "
-                    "compiles with backend='eager'",
-                ) from None  # fmt: skip
+                raise missing_triton("Triton is not installed, which compiles all kernels", str(error)) from None
             if not name.startswith("opweave."):
                 _mend(name.partition(".")[0])
             _loaded[name] = found
     return found
+
+
+def missing_triton(what: str, why: str) -> MissingTritonError:
+    """The error of what needs kernels where none can be compiled."""
+    way = "pip install triton" if HAS_NATIVE else "kernels are compiled on Linux, in a container or WSL for example"
+    return MissingTritonError(
+        what, got=f"{why} on {sys.platform}",
+        hint=f"{way}; without them ops run eagerly, functions with opweave.compile(..., backend='eager'), and exported "
+        "programs with program.module(compile=False)",
+    )  # fmt: skip
+
+
+def can_compile() -> bool:
+    """Whether functions can become kernels here; where they can, Triton is loaded afterwards."""
+    try:
+        load_heavy("triton")
+    except MissingTritonError as error:
+        let_through(error)
+        return False
+    return HAS_NATIVE
 
 
 def _mend(package: str) -> None:

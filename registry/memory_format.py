@@ -16,6 +16,12 @@ class MemoryFormat(enum.IntEnum):
 
     `channels_last` is for images (N, C, H, W), which lie as (N, H, W, C), and `channels_last_3d` for volumes
     (N, C, D, H, W). `preserve_format` is the layout of the tensor that an op is given.
+
+    Examples
+    --------
+    >>> x = opweave.ones(1, 2, 3, 3).to(memory_format=opweave.channels_last)
+    >>> x.is_contiguous(memory_format=opweave.channels_last)
+    True
     """
 
     contiguous_format = 0
@@ -33,7 +39,13 @@ contiguous_format, preserve_format, channels_last, channels_last_3d = MemoryForm
 
 
 class Layout(enum.IntEnum):
-    """How a tensor holds its elements: by strides. There are no sparse tensors."""
+    """How a tensor holds its elements: by strides. There are no sparse tensors.
+
+    Examples
+    --------
+    >>> opweave.ones(2).layout
+    opweave.strided
+    """
 
     strided = 0
 

@@ -38,6 +38,11 @@ class finfo:
     ------
     DTypeError
         For other types.
+
+    Examples
+    --------
+    >>> opweave.finfo(opweave.float32).eps
+    1.1920928955078125e-07
     """
 
     def __init__(self, type: DType | None = None) -> None:
@@ -84,6 +89,11 @@ class iinfo:
     ------
     DTypeError
         For other types.
+
+    Examples
+    --------
+    >>> opweave.iinfo(opweave.int8).max
+    127
     """
 
     def __init__(self, type: DType) -> None:

@@ -25,7 +25,7 @@ from opweave.registry.conforming import conforming
 from opweave.registry.described import Document, Signed
 from opweave.registry.dispatching import ALIAS_OF, EXPLICIT, IMPLICIT, resolve
 from opweave.registry.entry import build_entry
-from opweave.registry.errors import ArgumentError, OpweaveError, RegistrationError, Site, user_frame
+from opweave.registry.errors import ArgumentError, MissingNameError, OpweaveError, RegistrationError, Site, user_frame
 from opweave.registry.hooks import Hook
 from opweave.registry.interrupts import deferred
 from opweave.registry.kernels import Kernel, KeysetKernel, fallthrough_kernel
@@ -101,6 +101,12 @@ class OpOverload(replay.Replayable):
         Where it was defined.
     schema_source : FunctionSchema, str or callable
         What the schema is made from when it is first needed.
+
+    Examples
+    --------
+    >>> op = opweave.ops.aten.add.Tensor
+    >>> op(opweave.ones(2), 1).tolist(), op.name
+    ([2.0, 2.0], 'aten::add.Tensor')
     """
     )
     __signature__ = Signed()
@@ -122,8 +128,8 @@ class OpOverload(replay.Replayable):
         self.derivative: Any = None
         #: To what dtype autocast casts floating inputs, by device type (`register_autocast`).
         self.autocast_rules: dict[str, Any] = {}
-        #: Backends whose kernel is switched off.
-        self.disabled: frozenset[DispatchKey] = frozenset()
+        #: Backends whose kernel is switched off, and what runs for it where no kernel is for all of them.
+        self.disabled: dict[DispatchKey, Any] = {}
         #: Rule on batched tensors, as `register_vmap` takes it.
         self.batch_rule: Kernel | None = None
         #: What tensor subclasses and modes do with it, by class (`register_torch_dispatch`).
@@ -393,7 +399,7 @@ class Namespace:
             name = f"{self._name}::{opname}"
             waiting = registry.implementations.waiting.get(name)
             more = f"; a kernel for it waits for its definition, from {waiting[0].site}" if waiting else ""
-            raise AttributeError(f"no op {name} is registered{more}")
+            raise MissingNameError(f"no op {name} is registered{more}", opname, lambda: [] if more else dir(self))
         self.__dict__[opname] = packet
         return packet
 

@@ -52,6 +52,13 @@ def register_kernel(
         `"cpu"`, `"cuda"`; None for all.
     lib : Library, optional
         Owns the registration.
+
+    Examples
+    --------
+    >>> opweave.library.define("docs::seventh", "(Tensor x) -> Tensor")
+    >>> _ = opweave.library.register_kernel("docs::seventh", "cpu", lambda x: x / 7)
+    >>> opweave.ops.docs.seventh(opweave.full((2,), 7.0))
+    tensor([1., 1.])
     """
     site = user_frame()
     return decorator(lambda kernel: _own(lib, lambda: add_kernel(find_op(op), device_types, kernel, site)), func)
@@ -86,6 +93,13 @@ def register_fake(
     ------
     RegistrationError
         If the op is not there, or has a rule that may not be replaced.
+
+    Examples
+    --------
+    >>> opweave.library.define("docs::sixth", "(Tensor x) -> Tensor")
+    >>> _ = opweave.library.register_fake("docs::sixth", lambda x: opweave.empty_like(x))
+    >>> opweave.ops.docs.sixth(opweave.ones(2, device="meta")).shape
+    opweave.Size([2])
     """
     site = user_frame()
 
@@ -104,7 +118,15 @@ def register_fake(
 def impl_abstract(
     qualname: OpLike, func: Callable[..., Any] | None = None, *, lib: Library | None = None, _stacklevel: int = 1
 ) -> Any:
-    """The earlier name of `register_fake`."""
+    """The earlier name of `register_fake`.
+
+    Examples
+    --------
+    >>> opweave.library.define("docs::fifth", "(Tensor x) -> Tensor")
+    >>> _ = opweave.library.impl_abstract("docs::fifth", lambda x: opweave.empty_like(x))
+    >>> opweave.ops.docs.fifth(opweave.ones(2, device="meta")).shape
+    opweave.Size([2])
+    """
     warnings.warn("impl_abstract was renamed to register_fake", DeprecationWarning, stacklevel=2)
     return register_fake(qualname, func, lib=lib)
 
@@ -113,7 +135,22 @@ def register_autograd(
     op: OpLike, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None,
     lib: Library | None = None,
 ) -> None:  # fmt: skip
-    """Register how an op is differentiated; see `CustomOpDef.register_autograd`."""
+    """Register how an op is differentiated; see `CustomOpDef.register_autograd`.
+
+    Examples
+    --------
+    >>> custom_op, schema = opweave.library.custom_op, "(Tensor x) -> Tensor"
+    >>> square = custom_op("docs::square", lambda x: x * x, mutates_args=(), schema=schema)
+    >>> def keep(ctx, inputs, output):
+    ...     ctx.save_for_backward(inputs[0])
+    >>> def back(ctx, grad):
+    ...     return 2 * grad * ctx.saved_tensors[0]
+    >>> opweave.library.register_autograd("docs::square", back, setup_context=keep)
+    >>> x = opweave.ones(2, requires_grad=True)
+    >>> square(x).sum().backward()
+    >>> x.grad
+    tensor([2., 2.])
+    """
     _own(lib, lambda: add_backward(find_op(op), backward, setup_context, user_frame()))
 
 
@@ -122,7 +159,16 @@ def register_vmap(op: OpLike, func: F, /, *, lib: Library | None = None) -> F: .
 @overload
 def register_vmap(op: OpLike, func: None = None, /, *, lib: Library | None = None) -> Callable[[F], F]: ...
 def register_vmap(op: OpLike, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> Any:
-    """Register how an op acts on a batch; decorator; see `CustomOpDef.register_vmap`."""
+    """Register how an op acts on a batch; decorator; see `CustomOpDef.register_vmap`.
+
+    Examples
+    --------
+    >>> custom_op, schema = opweave.library.custom_op, "(Tensor x) -> Tensor"
+    >>> twice = custom_op("docs::twice", lambda x: 2 * x, mutates_args=(), schema=schema)
+    >>> _ = opweave.library.register_vmap("docs::twice", lambda info, in_dims, x: (twice(x), in_dims[0]))
+    >>> opweave.vmap(twice)(opweave.ones(2, 1)).shape
+    opweave.Size([2, 1])
+    """
     site = user_frame()
     return decorator(lambda rule: _own(lib, lambda: add_batch_rule(find_op(op), rule, site)), func)
 
@@ -136,6 +182,16 @@ def register_autocast(op: OpLike, device_type: str, cast_inputs: Any, /, *, lib:
         `"cpu"` or `"cuda"`.
     cast_inputs : dtype
         A floating type.
+
+    Examples
+    --------
+    >>> custom_op, schema = opweave.library.custom_op, "(Tensor x) -> Tensor"
+    >>> thrice = custom_op("docs::thrice", lambda x: x * 3, mutates_args=(), schema=schema)
+    >>> opweave.library.register_autocast("docs::thrice", "cpu", opweave.bfloat16)
+    >>> with opweave.autocast("cpu"):
+    ...     found = thrice(opweave.ones(2)).dtype
+    >>> found
+    opweave.bfloat16
     """
     _own(lib, lambda: add_autocast(find_op(op), device_type, cast_inputs, user_frame()))
 
@@ -156,6 +212,20 @@ def register_torch_dispatch(
     ------
     RegistrationError
         If the class has a rule for an op that is no custom op.
+
+    Examples
+    --------
+    >>> class Noted(opweave.DispatchMode):
+    ...     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    ...         return func(*args, **(kwargs or {}))
+    >>> opweave.library.define("docs::noted", "(Tensor x) -> Tensor")
+    >>> def rule(mode, func, types, args, kwargs):
+    ...     return args[0] + 1
+    >>> _ = opweave.library.register_torch_dispatch("docs::noted", Noted, rule)
+    >>> with Noted():
+    ...     found = opweave.ops.docs.noted(opweave.ones(2))
+    >>> found
+    tensor([2., 2.])
     """
     site = user_frame()
 

@@ -22,7 +22,15 @@ _OWN = ("namespace", "opname")
 
 
 class OpOverloadPacket(replay.Replayable):
-    __doc__: Any = Document("All overloads of a name; calling it picks the first whose schema fits the arguments.")
+    __doc__: Any = Document(
+        """All overloads of a name; calling it picks the first whose schema fits the arguments.
+
+    Examples
+    --------
+    >>> opweave.ops.aten.add.overloads()[:2]
+    ['Tensor', 'out']
+    """
+    )
     __signature__ = Signed()
 
     def __init__(self, namespace: str, opname: str):

@@ -76,6 +76,8 @@ _SCALAR_TYPE_NAMES = {
 }  # fmt: skip
 #: Numbers by name, for any type that has numbers; names of element types are for `ScalarType` alone.
 _ENUMERATORS = {"Mean": 1, "strided": 0, "contiguous_format": 0, "long": 4, "float": 6, "complex": 9}
+#: What a schema looks like.
+_FORM = "'mylib::scale(Tensor x, float by=1.0, *, int[] dims) -> Tensor'; Tensor(a!) is written to"
 _CONSTANTS = {"None": None, "True": True, "False": False}
 _NOT_FINITE = ("inf", "nan", "infj", "nanj")
 _LISTED = frozenset(("int", "SymInt", "float", "complex", "bool", "str", "Scalar", "ScalarType"))
@@ -180,7 +182,7 @@ class _Parser:
     def found(self) -> str:
         return "the end" if self.tokens[self.index][0] == "end" else repr(self.token)
 
-    def fail(self, what: str, at: int | None = None, hint: str | None = None) -> NoReturn:
+    def fail(self, what: str, at: int | None = None, hint: str = _FORM) -> NoReturn:
         """Raise, with a caret under the token at hand or under column `at`."""
         column = self.tokens[self.index][2] if at is None else at
         shown = re.sub(r"\s", " ", self.text)

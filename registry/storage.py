@@ -54,7 +54,10 @@ class Storage:
         """Address of the first byte on the device."""
         if self._ptr is None:
             if self.owner is None:
-                raise DataDependentError(f"data_ptr: a tensor on {self.device} without data has no address")
+                raise DataDependentError(
+                    f"data_ptr: a tensor on {self.device} without data has no address",
+                    got=f"{self.nbytes} bytes on {self.device}", hint="kernels run on tensors with data: device='cpu'",
+                )  # fmt: skip
             self._ptr = address(self.owner)
         return self._ptr
 

@@ -25,7 +25,14 @@ else:
 
 
 class Size(tuple[int, ...]):
-    """The sizes of a tensor, a tuple."""
+    """The sizes of a tensor, a tuple.
+
+    Examples
+    --------
+    >>> size = opweave.ones(2, 3).shape
+    >>> size, size.numel()
+    (opweave.Size([2, 3]), 6)
+    """
 
     __slots__ = ()
 

@@ -79,12 +79,15 @@ def larger(a: Any, b: Any) -> Any:
     return a if most else b
 
 
-def demand(condition: Any, message: str, error: type[Exception]) -> None:
-    """Raise an error if a condition does not hold; what depends on data is verified when the trace runs."""
+def demand(condition: Any, message: str, error: type[Exception], **parts: str) -> None:
+    """Raise an error if a condition does not hold; what depends on data is verified when the trace runs.
+
+    `parts` are `got` and `hint` of an error of ours.
+    """
     if is_open(condition):
         condition.env.check(condition, message)
     elif not condition:
-        raise error(message)
+        raise error(message, **parts)
 
 
 def unknown_up_to(limit: Any, asked: Any, *known: Any) -> Any:

@@ -14,7 +14,13 @@ from opweave.registry.interrupts import let_through
 
 
 class Tag(StrEnum):
-    """PyTorch's tags; a tag equals its name."""
+    """PyTorch's tags; a tag equals its name.
+
+    Examples
+    --------
+    >>> opweave.Tag.pointwise in opweave.ops.aten.sin.default.tags
+    True
+    """
 
     core = "core"
     cudagraph_unsafe = "cudagraph_unsafe"

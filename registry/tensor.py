@@ -35,6 +35,11 @@ class Tensor(Strided):
     """A strided array with a dtype and a device, over a storage that views share.
 
     Make one with `opweave.tensor`, `opweave.from_numpy`, `opweave.empty` and the like.
+
+    Examples
+    --------
+    >>> opweave.tensor([[1.0, 2.0], [3.0, 4.0]]).sum(0)
+    tensor([4., 6.])
     """
 
     __slots__ = (
@@ -83,10 +88,7 @@ class Tensor(Strided):
         """
         _require_subclass(cls, "_make_subclass")
         if not isinstance(data, Tensor):
-            raise ArgumentError(
-                "_make_subclass: expected a Tensor", got=f"{data!r} ({type(data).__name__})",
-                hint="Tensor._make_subclass(cls, tensor)",
-            )  # fmt: skip
+            raise ArgumentError("_make_subclass: expected a Tensor", got=repr(data), hint="_make_subclass(cls, tensor)")
         t = Tensor.__new__(cls)
         _become(t, make(data._storage, data._sizes, data._strides, data._offset, data._dtype, data._device))
         t._keys |= _subclass_bits(cls)
@@ -160,9 +162,8 @@ class Tensor(Strided):
                 if stride % item or (stride < 0 and size > 1):
                     raise ShapeError(
                         "from_numpy: strides must be non-negative multiples of the item size",
-                        got=f"strides {array.strides} for {dtype}",
-                        hint="copy the array first: np.ascontiguousarray(a)",
-                    )
+                        got=f"strides {array.strides} for {dtype}", hint="np.ascontiguousarray(a) makes a copy",
+                    )  # fmt: skip
                 strides.append(max(stride, 0) // item)
             t._strides = tuple(strides)
             nbytes = span(sizes, strides) * item
@@ -232,10 +233,8 @@ class Tensor(Strided):
             return
         need_memory("sizes in place")
         if hasattr(type(self), "__torch_dispatch__"):
-            raise UnsupportedError(
-                f"{type(self).__name__}: its sizes cannot be changed in place", got=describe(self),
-                hint="use the functional form, as in x = x.t()",
-            )  # fmt: skip
+            what = f"{type(self).__name__}: its sizes cannot be changed in place"
+            raise UnsupportedError(what, got=describe(self), hint="use the functional form, as in x = x.t()")
         take_place(self, view)
 
     def _bump(self) -> None:
@@ -294,7 +293,7 @@ class Tensor(Strided):
         if self._device.is_host:
             return self._array
         if not force or self._device is meta:
-            raise DeviceError(f"numpy: the data is on {self._device}", hint="use .cpu().numpy() or force=True")
+            raise DeviceError(f"numpy: the data is on {self._device}", got=describe(self), hint="use .cpu().numpy()")
         return self._device.memory.to_host(self._array)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -368,12 +367,12 @@ class Tensor(Strided):
 
     def __len__(self) -> int:
         if not self._sizes:
-            raise DTypeError("len: a 0-d tensor has no length")
+            raise DTypeError("len: a 0-d tensor has no length", got=describe(self), hint=".numel() is 1; .item()")
         return self._sizes[0]
 
     def __iter__(self) -> Iterator[Tensor]:
         if not self._sizes:
-            raise DTypeError("iter: cannot iterate over a 0-d tensor")
+            raise DTypeError("iter: cannot iterate over a 0-d tensor", got=describe(self), hint="x.reshape(1)")
         return iter(self.unbind(0))
 
     def __contains__(self, value: Any) -> bool:

@@ -118,10 +118,9 @@ def tuner_of(kernel: Any) -> Any | None:
     UnsupportedError
         If the kernel has several.
     """
-    found = []
+    found: list[Any] = []
     while not is_jit(kernel):
-        found += [kernel] if hasattr(kernel, "configs") else []
-        kernel = kernel.fn
+        kernel, found = kernel.fn, [*found, kernel] if hasattr(kernel, "configs") else found
     if len(found) > 1:
         raise UnsupportedError("the kernel is tuned by several autotuners")
     return found[0] if found else None
@@ -540,6 +539,10 @@ def wrap_triton(triton_kernel: Any, /, *, fused: bool = True) -> TritonKernelWra
     -------
     TritonKernelWrapper
         Launch it as `wrap_triton(kernel)[grid](*args)`; tensors and NumPy arrays may be given for pointers.
+
+    Examples
+    --------
+    >>> opweave.library.wrap_triton(add_one)[(4,)](x, out, x.numel(), BLOCK=256)  # doctest: +SKIP
     """
     if isinstance(triton_kernel, TritonKernelWrapper):
         return triton_kernel if triton_kernel.fused is fused else TritonKernelWrapper(triton_kernel.kernel, fused)
@@ -577,6 +580,13 @@ def triton_op(
     -------
     CustomOpDef
         The op, callable.
+
+    Examples
+    --------
+    >>> @opweave.library.triton_op("docs::add_one", mutates_args=())  # doctest: +SKIP
+    ... def plus_one(x: opweave.Tensor) -> opweave.Tensor:
+    ...     add_one[(triton.cdiv(x.numel(), 256),)](x, out := opweave.empty_like(x), x.numel(), BLOCK=256)
+    ...     return out
     """
 
     def declare(body: Callable[..., Any]) -> CustomOpDef[..., Any]:

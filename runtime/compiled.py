@@ -79,7 +79,8 @@ class CompiledFunction(Generic[P, R]):
     settings : str, optional
         What decides about the program of a graph, as text; without it every process traces the function.
     told : callable, optional
-        Makes the call that a new version was compiled for: `(this function, the version, args, kwargs) -> result`.
+        Makes the call that a new version was compiled for: `(this function, the version, args, kwargs) -> result`. With
+        ``ran=True`` that call was made in Python already, and it only takes note.
 
     Attributes
     ----------
@@ -101,7 +102,7 @@ class CompiledFunction(Generic[P, R]):
         dynamic: bool | None = None,
         fullgraph: bool = False,
         settings: str | None = None,
-        told: Callable[[CompiledFunction[..., Any], Entry, tuple[Any, ...], dict[str, Any]], Any] | None = None,
+        told: Callable[..., Any] | None = None,
     ) -> None:
         functools.update_wrapper(self, function, updated=())
         # An object's attributes may be called as methods here are.
@@ -113,6 +114,8 @@ class CompiledFunction(Generic[P, R]):
         self._split = split
         self._settings = settings
         self._told = told
+        #: A version that was made after the call it is for; the next one is told, too.
+        self._untold: Entry | None = None
         self._limit = limit
         self._openness = Openness(dynamic)
         self._lock = forking.lock()
@@ -236,9 +239,17 @@ class CompiledFunction(Generic[P, R]):
             call = found.alone(self._name, self._parameters) if isinstance(found, Entry) else function
         if isinstance(found, Exception):
             return self._shown(args, kwargs) if self._fullgraph else self._in_parts(found, args, kwargs)
-        if made and isinstance(found, Entry) and self._told is not None:
+        if self._told is not None and isinstance(found, Entry) and (made or self._is_untold(found)):
             return self._told(self, found, args, kwargs)
         return call(*args, **kwargs)
+
+    def _is_untold(self, entry: Entry) -> bool:
+        """Whether a version's first call is this one; from now on calls find it by themselves."""
+        with self._lock:
+            found, self._untold = entry is self._untold, None
+            if found:
+                self._install(self.entries)
+        return found
 
     def version_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry | None, bool]:
         """The version for these arguments, compiled if need be, and whether it was; None if they run in parts, or not
@@ -287,18 +298,25 @@ class CompiledFunction(Generic[P, R]):
         with self._lock:
             fitting = next((entry for entry, reason in self.mismatches(args, kwargs) if reason is None), None)
         if fitting is not None:
+            if self._told is not None and self._is_untold(fitting):
+                return self._told(self, fitting, args, kwargs)
             return fitting.alone(self._name, self._parameters)(*args, **kwargs)
         with watched(True) as watch:
             result = self.__wrapped__(*args, **kwargs)
         with self._lock, deferred():
             before, also.ran = also.ran, {*(also.ran or ()), *watch.entered}
             try:
-                found, _ = self._found(args, kwargs)
+                found, made = self._found(args, kwargs)
             except BaseException:
                 also.ran = before
                 raise
             if isinstance(found, Exception):
                 self.parts = self._parts_of(found)
+            if made and isinstance(found, Entry) and self._told is not None:
+                self._untold = found
+                self._entry = build(self._name, self._parameters, self.entries[1:], self._miss)
+        if self._untold is not None and self._told is not None:
+            self._told(self, self._untold, args, kwargs, ran=True)
         return result
 
     def _runs_surely(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

@@ -9,6 +9,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 import warnings
 import zlib
 from pathlib import Path
@@ -258,9 +259,14 @@ def test_what_runs_in_parts_says_so():
     pages.page(found.facts)
 
 
-def test_nothing_is_reported_where_nothing_is_compiled():
-    with opweave.sanitize(), pytest.raises(UnsupportedError, match="nothing is compiled"):
-        opweave.report(f)(opweave.ones(4, 4), opweave.ones(4, 4))
+def test_nothing_is_reported_where_nothing_is_compiled(tmp_path: Path):
+    with pytest.raises(UnsupportedError, match="nothing is compiled"):
+        opweave.vmap(lambda x: opweave.report(f)(x, x).result)(opweave.ones(2, 4, 4))
+    with opweave.sanitize():
+        found = opweave.report(f)(opweave.ones(4, 4), opweave.ones(4, 4))
+    assert not found.facts.versions and "in the sanitizer nothing is compiled" in found.text
+    assert found.result.tolist() == [64] * 4
+    found.save(tmp_path / "page.html")
 
 
 def test_other_backends_are_refused():
@@ -293,6 +299,47 @@ def test_a_folder_gets_a_page_for_each_function(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(folder, "Gathering", None)
     with pytest.warns(RuntimeWarning, match="no report of twice"):
         assert compiled(opweave.ones(3, dtype=opweave.float64)).tolist() == [2, 2, 2]
+
+
+class Settings:
+    timed = False
+    scale = 2.0
+
+
+settings = Settings()
+
+
+def clock() -> float:
+    return time.time()
+
+
+def watched(x: Any) -> Any:
+    if settings.timed:
+        x = x + clock()
+    return x * settings.scale
+
+
+@pytest.mark.parametrize("fullgraph", [False, True])
+def test_a_function_whose_first_call_runs_in_python_has_a_page(
+    fullgraph: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("OPWEAVE_REPORT", str(tmp_path / "pages"))
+    told = []
+
+    def call(compiled: Any, entry: Any, *args: Any, **kwargs: Any) -> Any:
+        told.append(kwargs)
+        return folder.call_and_report(compiled, entry, *args, **kwargs)
+
+    monkeypatch.setattr("opweave.compiling._reported", call)
+    compiled = opweave.compile(watched, fullgraph=fullgraph)
+    if not fullgraph:
+        assert compiled(opweave.ones(3)).tolist() == [2, 2, 2]
+    for _ in range(4):
+        assert compiled(opweave.ones(3)).tolist() == [2, 2, 2]
+        (path,) = (tmp_path / "pages").iterdir()
+        assert path.name.startswith("watched")
+    assert len(compiled.entries) == 1
+    assert told == ([{"ran": True}, {}] if fullgraph else [{}])
 
 
 def test_a_bare_sequential_is_told_by_the_line_that_calls_it():

@@ -48,13 +48,19 @@ def found() -> Any:
     return opweave.report(f)(opweave.rand(16, 16), opweave.rand(16, 16))
 
 
-def _drive(found: Any, folder: Path, steps: str, tab: str = "", *, compress: bool = True) -> dict[str, Any]:
+def _drive(
+    found: Any, folder: Path, steps: str, tab: str = "", *switches: str, compress: bool = True
+) -> dict[str, Any]:
     path = found.save(folder / "page.html", compress=compress)
     path.write_text(path.read_text().replace("</body>", DRIVER % steps))
-    command = [str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000", "--dump-dom"]
+    command = [
+        str(BROWSER), *switches, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000",
+        "--dump-dom", "--enable-logging=stderr",
+    ]  # fmt: skip
     shown = subprocess.run(
         [*command, f"{path.as_uri()}#{tab}"], capture_output=True, text=True, timeout=120, check=True
     )
+    assert not re.findall(r".*CONSOLE.*", shown.stderr)
     title = re.search(r"<title>(.*?)</title>", shown.stdout, re.S)
     assert title is not None
     seen = json.loads(html.unescape(title[1]))
@@ -127,3 +133,56 @@ def test_all_tabs_show_what_there_is(found: Any, tmp_path: Path):
     assert "sizes [16, 16]" in seen["Guards"] and "def f(" in seen["Code"]
     assert seen["assembly"] in {kernel.texts["asm"] for kernel in program.kernels}
     assert seen["bars"] == sum(step.kind in ("kernel", "product", "call") for step in program.steps)
+
+
+def test_keys_do_what_clicks_do(found: Any, tmp_path: Path):
+    steps = """
+      const press = (one, key) => one.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+      const reached = [...document.querySelectorAll("tr.go, .card, aside a")];
+      seen.reached = reached.length > 5 && reached.every(one => one.tabIndex === 0);
+      press(all("tr.go", "opweave.sort(x, -1)")[0], "Enter");
+      press(all("aside .card", "sort")[0], " ");
+      seen.step = document.querySelector("aside").textContent;
+      all("nav button", "Graph")[0].focus();
+      document.activeElement.click();
+      seen.focus = document.activeElement.textContent;
+      const svg = document.querySelector("svg"), before = svg.getAttribute("viewBox");
+      press(svg, "ArrowDown");
+      seen.moved = svg.getAttribute("viewBox") !== before;
+      click("button", "collapse all");
+      press(all("svg .g", "")[0], "Enter");
+      seen.opened = document.querySelectorAll("svg .box").length;"""
+    seen = _drive(found, tmp_path, steps)
+    assert seen["reached"] and "Why it is a step of its own" in seen["step"]
+    assert seen["focus"] == "Graph" and seen["moved"] and seen["opened"] > 5
+
+
+def test_texts_of_a_kernel_are_in_view_once_they_are_asked_for(found: Any, tmp_path: Path):
+    steps = """
+      click(".chip", "fused_");
+      click("aside a", "Triton, TTIR");
+      const place = document.getElementById("texts").getBoundingClientRect();
+      seen.inside = place.top >= 0 && place.top < window.innerHeight;"""
+    assert _drive(found, tmp_path, steps, "Kernels", "--window-size=1200,300")["inside"]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_page_is_as_light_as_the_reader_wants_it(found: Any, tmp_path: Path, dark: bool):
+    steps = """
+      const bright = text => text.match(/\\d+/g).slice(0, 3).reduce((sum, part) => sum + +part, 0) / 3;
+      const style = getComputedStyle(document.body);
+      seen.paper = bright(style.backgroundColor); seen.ink = bright(style.color);
+      click("nav button", "Graph");
+      seen.box = bright(getComputedStyle(document.querySelector("svg .box rect")).fill);"""
+    seen = _drive(found, tmp_path, steps, "", f"--blink-settings=preferredColorScheme={0 if dark else 1}")
+    assert (seen["paper"] < seen["ink"]) is dark and (seen["box"] < 128) is dark
+
+
+def test_a_narrow_window_has_all_tabs_and_the_reason_in_view(found: Any, tmp_path: Path):
+    steps = """
+      seen.width = document.documentElement.scrollWidth - window.innerWidth;
+      click("tr.go", "opweave.sort(x, -1)");
+      const place = document.querySelector("aside").getBoundingClientRect();
+      seen.inside = place.top < window.innerHeight;"""
+    seen = _drive(found, tmp_path, steps, "", "--window-size=500,800")
+    assert seen["width"] <= 0 and seen["inside"]

@@ -38,6 +38,12 @@ class GraphModule(ModuleTree):
         Structure of `(args, kwargs)` and of the result. Without them the module takes and returns what the graph does.
     name : str
         Name of the printed function.
+
+    Examples
+    --------
+    >>> traced = opweave.make_fx(lambda x: x + 1)(opweave.ones(2))
+    >>> type(traced).__name__, traced(opweave.zeros(2)).tolist()
+    ('GraphModule', [1.0, 1.0])
     """
 
     def __init__(

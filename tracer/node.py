@@ -30,6 +30,12 @@ class Node:
     meta : dict
         `val`: its fake value; `site`: the user's line that made it; `stack`: the user's lines that led there;
         `forward_stack`: on the way back the lines of the op that is differentiated.
+
+    Examples
+    --------
+    >>> traced = opweave.make_fx(lambda x: x + 1)(opweave.ones(2))
+    >>> [(node.op, node.name) for node in traced.graph.nodes]
+    [('placeholder', 'x_1'), ('call_function', 'add'), ('output', 'output')]
     """
 
     __slots__ = ("graph", "name", "op", "_target", "_args", "_kwargs", "meta", "__weakref__")

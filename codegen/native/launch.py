@@ -423,7 +423,12 @@ def _grid_size(kernel: str, axis: str, size: Any) -> int:
         value = size.__index__()
     except AttributeError as error:
         let_through(error)
-        raise ArgumentError(f"{kernel}: grid size {axis} must be an integer", got=repr(size), at=caller()) from None
+        raise ArgumentError(
+            f"{kernel}: grid size {axis} must be an integer",
+            got=repr(size),
+            at=caller(),
+            hint="n // BLOCK, or triton.cdiv(n, BLOCK)",
+        ) from None
     if not 0 <= value <= MAX_GRID:
         raise OutOfRangeError(f"{kernel}: grid size {axis} must be from 0 to {MAX_GRID}", got=str(value), at=caller())
     return value

@@ -10,6 +10,7 @@ import logging
 
 from opweave.codegen.native import allocation, background, launch, llvm, objects, pool, segments
 from opweave.registry.interrupts import let_through
+from opweave.registry.loading import HAS_NATIVE
 
 _log = logging.getLogger("opweave.kernels")
 #: In the order in which it is needed.
@@ -19,6 +20,8 @@ _seen: set[str] = set()
 
 def begin(*more: objects.Code) -> None:
     """Have compiled what the cache does not have, and this too, once."""
+    if not HAS_NATIVE:
+        return
     new = [code for code in (*_FIRST, *more) if code.name not in _seen]
     _seen.update(code.name for code in new)
     background.begin(*[functools.partial(_prepare, code) for code in new])

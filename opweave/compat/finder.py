@@ -150,6 +150,11 @@ def install(*, force: bool = False) -> None:
     ------
     ArgumentError
         If PyTorch is imported, or installed and not `force`.
+
+    Examples
+    --------
+    >>> opweave.compat.install()  # doctest: +SKIP
+    >>> import torch  # doctest: +SKIP
     """
     if _finder in sys.meta_path:
         return
@@ -163,7 +168,12 @@ def install(*, force: bool = False) -> None:
 
 
 def uninstall() -> None:
-    """Take back what `install` did; modules that imported `torch` keep what they have."""
+    """Take back what `install` did; modules that imported `torch` keep what they have.
+
+    Examples
+    --------
+    >>> opweave.compat.uninstall()  # doctest: +SKIP
+    """
     if _finder not in sys.meta_path:
         return
     sys.meta_path.remove(_finder)

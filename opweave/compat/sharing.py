@@ -129,6 +129,10 @@ def to_torch(t: Tensor) -> Any:
         If it has no data, as a fake or a batched tensor, or its memory may not be written.
     DTypeError
         If PyTorch has no such element type.
+
+    Examples
+    --------
+    >>> opweave.compat.to_torch(opweave.ones(2))  # doctest: +SKIP
     """
     torch = pytorch()
     given: object = t

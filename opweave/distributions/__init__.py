@@ -16,3 +16,7 @@ __all__ = [
     "Laplace", "LogNormal", "MultivariateNormal", "Normal", "OneHotCategorical", "Poisson", "Uniform", "constraints",
     "kl_divergence", "register_kl",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

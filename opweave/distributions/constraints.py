@@ -9,6 +9,12 @@ from opweave.registry.op import ops
 from opweave.registry.ops import surface as _surface
 from opweave.registry.tensor import Tensor
 
+__all__ = [
+    "Constraint", "boolean", "independent", "integer_interval", "interval", "lower_cholesky", "nonnegative",
+    "nonnegative_integer", "one_hot", "positive", "positive_definite", "positive_vector", "real", "real_vector",
+    "simplex", "unit_interval",
+]  # fmt: skip
+
 _ = _surface  # binds the operators
 
 
@@ -21,6 +27,11 @@ class Constraint:
         Whether they are whole numbers.
     event_dim : int
         How many dimensions make one value.
+
+    Examples
+    --------
+    >>> opweave.distributions.constraints.positive.check(opweave.tensor([-1.0, 2.0]))
+    tensor([False,  True])
     """
 
     def __init__(self, name: str, holds: Callable[[Any], Any], *, is_discrete: bool = False, event_dim: int = 0):
@@ -68,12 +79,24 @@ positive_vector = Constraint(
 
 
 def interval(low: Any, high: Any) -> Constraint:
-    """Numbers from `low` to `high`."""
+    """Numbers from `low` to `high`.
+
+    Examples
+    --------
+    >>> opweave.distributions.constraints.interval(0, 1).check(opweave.tensor([0.5, 2.0]))
+    tensor([ True, False])
+    """
     return Constraint(f"Interval(lower_bound={low}, upper_bound={high})", lambda x: (x >= low) & (x <= high))
 
 
 def integer_interval(low: Any, high: Any) -> Constraint:
-    """Whole numbers from `low` to `high`."""
+    """Whole numbers from `low` to `high`.
+
+    Examples
+    --------
+    >>> opweave.distributions.constraints.integer_interval(0, 3).check(opweave.tensor([0.5, 2.0]))
+    tensor([False,  True])
+    """
     return Constraint(
         f"IntegerInterval(lower_bound={low}, upper_bound={high})",
         lambda x: (x % 1 == 0) & (x >= low) & (x <= high), is_discrete=True,
@@ -81,7 +104,14 @@ def integer_interval(low: Any, high: Any) -> Constraint:
 
 
 def independent(base: Constraint, count: int) -> Constraint:
-    """A constraint of whose values `count` dimensions make one."""
+    """A constraint of whose values `count` dimensions make one.
+
+    Examples
+    --------
+    >>> constraints = opweave.distributions.constraints
+    >>> constraints.independent(constraints.positive, 1).check(opweave.ones(3))
+    tensor(True)
+    """
 
     def holds(value: Any) -> Any:
         found = base.check(value)
@@ -89,3 +119,7 @@ def independent(base: Constraint, count: int) -> Constraint:
 
     name = f"IndependentConstraint({base}, {count})"
     return Constraint(name, holds, is_discrete=base.is_discrete, event_dim=base.event_dim + count)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

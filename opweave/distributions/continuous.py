@@ -13,7 +13,14 @@ _HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
 
 class Normal(Distribution):
-    """Gauss's distribution, of mean `loc` and standard deviation `scale`."""
+    """Gauss's distribution, of mean `loc` and standard deviation `scale`.
+
+    Examples
+    --------
+    >>> d = opweave.distributions.Normal(opweave.tensor(0.0), opweave.tensor(1.0))
+    >>> d.log_prob(opweave.tensor(0.0)), d.cdf(opweave.tensor(0.0))
+    (tensor(-0.9189), tensor(0.5000))
+    """
 
     has_rsample = True
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
@@ -59,7 +66,13 @@ class Normal(Distribution):
 
 
 class LogNormal(Distribution):
-    """The distribution of the exponential of a normal number of mean `loc` and standard deviation `scale`."""
+    """The distribution of the exponential of a normal number of mean `loc` and standard deviation `scale`.
+
+    Examples
+    --------
+    >>> opweave.distributions.LogNormal(opweave.tensor(0.0), opweave.tensor(1.0)).mean
+    tensor(1.6487)
+    """
 
     has_rsample = True
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
@@ -102,7 +115,13 @@ class LogNormal(Distribution):
 
 
 class Uniform(Distribution):
-    """Numbers from `low` to below `high`, all alike."""
+    """Numbers from `low` to below `high`, all alike.
+
+    Examples
+    --------
+    >>> opweave.distributions.Uniform(opweave.tensor(0.0), opweave.tensor(4.0)).mean
+    tensor(2.)
+    """
 
     has_rsample = True
     arg_constraints = {"low": constraints.real, "high": constraints.real}
@@ -150,7 +169,13 @@ class Uniform(Distribution):
 
 
 class Exponential(Distribution):
-    """Times between events of a rate."""
+    """Times between events of a rate.
+
+    Examples
+    --------
+    >>> opweave.distributions.Exponential(opweave.tensor(2.0)).mean
+    tensor(0.5000)
+    """
 
     has_rsample = True
     arg_constraints = {"rate": constraints.positive}
@@ -196,7 +221,13 @@ class Exponential(Distribution):
 
 
 class Laplace(Distribution):
-    """Two exponential distributions back to back, around `loc`."""
+    """Two exponential distributions back to back, around `loc`.
+
+    Examples
+    --------
+    >>> opweave.distributions.Laplace(opweave.tensor(0.0), opweave.tensor(1.0)).variance
+    tensor(2.)
+    """
 
     has_rsample = True
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
@@ -246,7 +277,13 @@ class Laplace(Distribution):
 
 
 class Gamma(Distribution):
-    """The gamma distribution of a shape `concentration` and a `rate`."""
+    """The gamma distribution of a shape `concentration` and a `rate`.
+
+    Examples
+    --------
+    >>> opweave.distributions.Gamma(opweave.tensor(3.0), opweave.tensor(2.0)).mean
+    tensor(1.5000)
+    """
 
     has_rsample = True
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
@@ -287,7 +324,13 @@ class Gamma(Distribution):
 
 
 class Beta(Distribution):
-    """The beta distribution; `concentration1` is what pulls to 1, `concentration0` to 0."""
+    """The beta distribution; `concentration1` is what pulls to 1, `concentration0` to 0.
+
+    Examples
+    --------
+    >>> opweave.distributions.Beta(opweave.tensor(2.0), opweave.tensor(2.0)).mean
+    tensor(0.5000)
+    """
 
     has_rsample = True
     arg_constraints = {

@@ -42,7 +42,14 @@ class _Binary(Distribution):
 
 
 class Bernoulli(_Binary):
-    """1 with a probability, else 0."""
+    """1 with a probability, else 0.
+
+    Examples
+    --------
+    >>> d = opweave.distributions.Bernoulli(probs=opweave.tensor(0.25))
+    >>> d.mean, d.log_prob(opweave.tensor(1.0))
+    (tensor(0.2500), tensor(-1.3863))
+    """
 
     has_enumerate_support = True
     support = constraints.boolean  # type: ignore[assignment]
@@ -84,7 +91,14 @@ class Bernoulli(_Binary):
 
 
 class Binomial(_Binary):
-    """How many of `total_count` trials succeed."""
+    """How many of `total_count` trials succeed.
+
+    Examples
+    --------
+    >>> d = opweave.distributions.Binomial(4, probs=opweave.tensor(0.5))
+    >>> d.log_prob(opweave.tensor(2.0)).exp()
+    tensor(0.3750)
+    """
 
     def __init__(
         self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
@@ -144,7 +158,13 @@ class Binomial(_Binary):
 
 
 class Poisson(Distribution):
-    """How many events there are, of a rate."""
+    """How many events there are, of a rate.
+
+    Examples
+    --------
+    >>> opweave.distributions.Poisson(opweave.tensor(3.0)).mean
+    tensor(3.)
+    """
 
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer  # type: ignore[assignment]
@@ -176,7 +196,14 @@ class Poisson(Distribution):
 
 
 class Categorical(Distribution):
-    """The number of a class; the last dimension of `probs` or `logits` has the classes."""
+    """The number of a class; the last dimension of `probs` or `logits` has the classes.
+
+    Examples
+    --------
+    >>> d = opweave.distributions.Categorical(probs=opweave.tensor([0.25, 0.75]))
+    >>> d.log_prob(opweave.tensor(1)).exp(), d.sample((5,)).shape
+    (tensor(0.7500), opweave.Size([5]))
+    """
 
     has_enumerate_support = True
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -245,7 +272,14 @@ class Categorical(Distribution):
 
 
 class OneHotCategorical(Distribution):
-    """A class as a vector of zeros and one 1."""
+    """A class as a vector of zeros and one 1.
+
+    Examples
+    --------
+    >>> d = opweave.distributions.OneHotCategorical(probs=opweave.tensor([0.25, 0.75]))
+    >>> d.log_prob(opweave.tensor([0.0, 1.0])).exp()
+    tensor(0.7500)
+    """
 
     has_enumerate_support = True
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}

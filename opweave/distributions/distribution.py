@@ -50,6 +50,12 @@ class Distribution:
     ------
     ArgumentError
         If a parameter is not what it must be.
+
+    Examples
+    --------
+    >>> d = opweave.distributions.Normal(opweave.zeros(2), 1.0)
+    >>> d.batch_shape, d.event_shape, d.sample((3,)).shape
+    (opweave.Size([2]), opweave.Size([]), opweave.Size([3, 2]))
     """
 
     has_rsample = False

@@ -23,6 +23,17 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Rule], Rule]:
     ------
     ArgumentError
         If one is no class of distributions.
+
+    Examples
+    --------
+    >>> class Mine(opweave.distributions.Normal):
+    ...     pass
+    >>> @opweave.distributions.register_kl(Mine, Mine)
+    ... def divergence(p, q):
+    ...     return opweave.zeros(())
+    >>> mine = Mine(opweave.tensor(0.0), 1.0)
+    >>> opweave.distributions.kl_divergence(mine, mine)
+    tensor(0.)
     """
     for kind in (type_p, type_q):
         if not (isinstance(kind, type) and issubclass(kind, Distribution)):
@@ -42,6 +53,12 @@ def kl_divergence(p: Distribution, q: Distribution) -> Any:
     ------
     UnsupportedError
         If there is no formula for these classes.
+
+    Examples
+    --------
+    >>> Normal = opweave.distributions.Normal
+    >>> opweave.distributions.kl_divergence(Normal(opweave.tensor(0.0), 1.0), Normal(opweave.tensor(1.0), 1.0))
+    tensor(0.5000)
     """
     # The nearest classes that a rule is for.
     for kind_p in type(p).__mro__:

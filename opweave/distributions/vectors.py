@@ -14,7 +14,13 @@ from opweave.registry.tensor import describe
 
 
 class Dirichlet(Distribution):
-    """Points of a simplex."""
+    """Points of a simplex.
+
+    Examples
+    --------
+    >>> opweave.distributions.Dirichlet(opweave.tensor([1.0, 3.0])).mean
+    tensor([0.2500, 0.7500])
+    """
 
     has_rsample = True
     arg_constraints = {"concentration": constraints.positive_vector}
@@ -67,7 +73,14 @@ def _inverted(precision: Any) -> Any:
 
 
 class MultivariateNormal(Distribution):
-    """Gauss's distribution of vectors: a mean, and the covariance as itself, its inverse, or its lower factor."""
+    """Gauss's distribution of vectors: a mean, and the covariance as itself, its inverse, or its lower factor.
+
+    Examples
+    --------
+    >>> d = opweave.distributions.MultivariateNormal(opweave.zeros(2), opweave.eye(2))
+    >>> d.log_prob(opweave.zeros(2))
+    tensor(-1.8379)
+    """
 
     has_rsample = True
     arg_constraints = {
@@ -152,7 +165,14 @@ class MultivariateNormal(Distribution):
 
 
 class Independent(Distribution):
-    """Distributions of a batch taken together: the last dimensions of the batch make one value."""
+    """Distributions of a batch taken together: the last dimensions of the batch make one value.
+
+    Examples
+    --------
+    >>> d = opweave.distributions.Independent(opweave.distributions.Normal(opweave.zeros(2), 1.0), 1)
+    >>> d.event_shape, d.log_prob(opweave.zeros(2))
+    (opweave.Size([2]), tensor(-1.8379))
+    """
 
     def __init__(
         self, base_distribution: Distribution, reinterpreted_batch_ndims: int, validate_args: bool | None = None

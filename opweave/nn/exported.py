@@ -16,6 +16,13 @@ class UnflattenedModule(Module):
 
     The modules hold the program's own tensors: what is written to them, by an optimizer or `load_state_dict`, the
     program computes with. The program is one graph, so the modules inside cannot be called one by one.
+
+    Examples
+    --------
+    >>> net = opweave.nn.Sequential(opweave.nn.Linear(3, 2), opweave.nn.ReLU())
+    >>> again = opweave.export.unflatten(opweave.export.export(net, (opweave.ones(1, 3),)))
+    >>> opweave.equal(again(opweave.ones(1, 3)), net(opweave.ones(1, 3)))
+    True
     """
 
     def __init__(self, program: ExportedProgram, *, compile: bool = True) -> None:
@@ -68,6 +75,13 @@ def unflatten(module: ExportedProgram, *, compile: bool = True) -> UnflattenedMo
     ------
     ArgumentError
         If it is no program.
+
+    Examples
+    --------
+    >>> net = opweave.nn.Sequential(opweave.nn.Linear(3, 2), opweave.nn.ReLU())
+    >>> again = opweave.export.unflatten(opweave.export.export(net, (opweave.ones(1, 3),)))
+    >>> [name for name, _ in again.named_parameters()]
+    ['0.weight', '0.bias']
     """
     if not isinstance(module, ExportedProgram):
         raise ArgumentError("unflatten: expected an ExportedProgram", got=type(module).__name__)

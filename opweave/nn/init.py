@@ -46,6 +46,11 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     ------
     ValueError
         If there is no such activation.
+
+    Examples
+    --------
+    >>> round(opweave.nn.init.calculate_gain("relu"), 4)
+    1.4142
     """
     if nonlinearity == "leaky_relu":
         if param is None:
@@ -61,13 +66,25 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Numbers from [a, b), each as likely."""
+    """Numbers from [a, b), each as likely.
+
+    Examples
+    --------
+    >>> opweave.nn.init.uniform_(opweave.empty(2, 2), -1.0, 1.0).shape
+    opweave.Size([2, 2])
+    """
     with no_grad():
         return aten.uniform_.default(tensor, a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Normal numbers."""
+    """Normal numbers.
+
+    Examples
+    --------
+    >>> opweave.nn.init.normal_(opweave.empty(2, 2), std=0.1).shape
+    opweave.Size([2, 2])
+    """
     with no_grad():
         return aten.normal_.default(tensor, mean, std, generator=generator)
 
@@ -75,7 +92,13 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
-    """Normal numbers of which none is outside [a, b], by the inverse of the distribution function."""
+    """Normal numbers of which none is outside [a, b], by the inverse of the distribution function.
+
+    Examples
+    --------
+    >>> opweave.nn.init.trunc_normal_(opweave.empty(2, 2), std=0.1).shape
+    opweave.Size([2, 2])
+    """
 
     def below(x: float) -> float:
         return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
@@ -91,18 +114,39 @@ def trunc_normal_(
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """One number everywhere."""
+    """One number everywhere.
+
+    Examples
+    --------
+    >>> opweave.nn.init.constant_(opweave.empty(2, 2), 0.5)
+    tensor([[0.5000, 0.5000],
+            [0.5000, 0.5000]])
+    """
     with no_grad():
         return aten.fill_.Scalar(tensor, val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Ones."""
+    """Ones.
+
+    Examples
+    --------
+    >>> opweave.nn.init.ones_(opweave.empty(2, 2))
+    tensor([[1., 1.],
+            [1., 1.]])
+    """
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Zeros."""
+    """Zeros.
+
+    Examples
+    --------
+    >>> opweave.nn.init.zeros_(opweave.empty(2, 2))
+    tensor([[0., 0.],
+            [0., 0.]])
+    """
     return constant_(tensor, 0.0)
 
 
@@ -112,14 +156,27 @@ def _write(tensor: Tensor, values: np.ndarray[Any, Any]) -> Tensor:
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity, in a matrix."""
+    """The identity, in a matrix.
+
+    Examples
+    --------
+    >>> opweave.nn.init.eye_(opweave.empty(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     if tensor.ndim != 2:
         raise ShapeError("eye_: only tensors with 2 dimensions", got=describe(tensor))
     return _write(tensor, np.eye(*tensor._sizes, dtype=np.float32))
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """The weight of a convolution that gives each group's channels back, as far as there are as many outputs."""
+    """The weight of a convolution that gives each group's channels back, as far as there are as many outputs.
+
+    Examples
+    --------
+    >>> opweave.nn.init.dirac_(opweave.empty(1, 1, 3))
+    tensor([[[0., 1., 0.]]])
+    """
     if tensor.ndim not in (3, 4, 5):
         raise ShapeError("dirac_: only tensors with 3, 4 or 5 dimensions", got=describe(tensor))
     sizes = tuple(tensor._sizes)
@@ -149,13 +206,25 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Uniform numbers whose standard deviation is gain sqrt(2 / (fan_in + fan_out)) (Glorot & Bengio 2010)."""
+    """Uniform numbers whose standard deviation is gain sqrt(2 / (fan_in + fan_out)) (Glorot & Bengio 2010).
+
+    Examples
+    --------
+    >>> opweave.nn.init.xavier_uniform_(opweave.empty(2, 2)).shape
+    opweave.Size([2, 2])
+    """
     bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Normal numbers whose standard deviation is gain sqrt(2 / (fan_in + fan_out)) (Glorot & Bengio 2010)."""
+    """Normal numbers whose standard deviation is gain sqrt(2 / (fan_in + fan_out)) (Glorot & Bengio 2010).
+
+    Examples
+    --------
+    >>> opweave.nn.init.xavier_normal_(opweave.empty(2, 2)).shape
+    opweave.Size([2, 2])
+    """
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))), generator)
 
 
@@ -176,6 +245,11 @@ def kaiming_uniform_(
         Of `calculate_gain`.
     generator : Generator, optional
         Where numbers come from.
+
+    Examples
+    --------
+    >>> opweave.nn.init.kaiming_uniform_(opweave.empty(2, 2), nonlinearity="relu").shape
+    opweave.Size([2, 2])
     """
     if 0 in tensor._sizes:
         warnings.warn("Initializing zero-element tensors is a no-op")
@@ -187,7 +261,13 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Normal numbers whose standard deviation is gain / sqrt(fan) (He et al. 2015); see `kaiming_uniform_`."""
+    """Normal numbers whose standard deviation is gain / sqrt(fan) (He et al. 2015); see `kaiming_uniform_`.
+
+    Examples
+    --------
+    >>> opweave.nn.init.kaiming_normal_(opweave.empty(2, 2), nonlinearity="relu").shape
+    opweave.Size([2, 2])
+    """
     if 0 in tensor._sizes:
         warnings.warn("Initializing zero-element tensors is a no-op")
         return tensor
@@ -196,7 +276,13 @@ def kaiming_normal_(
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """A matrix with orthonormal rows or columns, times gain (Saxe et al. 2014); dimensions behind the first are one."""
+    """A matrix with orthonormal rows or columns, times gain (Saxe et al. 2014); dimensions behind the first are one.
+
+    Examples
+    --------
+    >>> w = opweave.nn.init.orthogonal_(opweave.empty(2, 2))
+    >>> opweave.testing.assert_close(w @ w.T, opweave.eye(2))
+    """
     if tensor.ndim < 2:
         raise ShapeError("orthogonal_: only tensors with 2 or more dimensions", got=describe(tensor))
     if not tensor.numel():
@@ -212,7 +298,13 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Normal numbers, of which in each column a part is 0 (Martens 2010)."""
+    """Normal numbers, of which in each column a part is 0 (Martens 2010).
+
+    Examples
+    --------
+    >>> (opweave.nn.init.sparse_(opweave.empty(2, 2), 0.5) == 0).sum(0)
+    tensor([1, 1])
+    """
     if tensor.ndim != 2:
         raise ShapeError("sparse_: only tensors with 2 dimensions", got=describe(tensor))
     if not 0 <= sparsity <= 1:

@@ -252,7 +252,13 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The mean over the last dimension of `binary_cross_entropy_with_logits`."""
+    """The mean over the last dimension of `binary_cross_entropy_with_logits`.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.multilabel_soft_margin_loss(opweave.zeros(1, 2), opweave.tensor([[1.0, 0.0]]))
+    tensor(0.6931)
+    """
     number = reduction_number(reduction, size_average, reduce)
     hit = aten.mul.Tensor(target, aten.log_sigmoid.default(input))
     miss = aten.mul.Tensor(aten.rsub.Scalar(target, 1), aten.log_sigmoid.default(aten.neg.default(input)))
@@ -391,11 +397,16 @@ def poisson_nll_loss(
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
-    """(log(var) + (x - t)² / var) / 2, with a variance of at least eps, for each element or for each row."""
+    """(log(var) + (x - t)² / var) / 2, with a variance of at least eps, for each element or for each row.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.gaussian_nll_loss(opweave.zeros(2), opweave.ones(2), opweave.ones(2))
+    tensor(0.5000)
+    """
     number = reduction_number(reduction)
-    if not isinstance(var, Tensor):
-        if var < 0:
-            raise ShapeError("gaussian_nll_loss: a variance is not negative", got=f"var={var}")
+    if not isinstance(var, Tensor) and var < 0:
+        raise ShapeError("gaussian_nll_loss: a variance is not negative", got=f"var={var}", hint="var=1.0")
     spread = var if isinstance(var, Tensor) else aten.full_like.default(input, var)
     if spread._sizes != input._sizes:
         different = [(a, b) for a, b in zip(input._sizes, spread._sizes, strict=False) if a != b]
@@ -425,7 +436,13 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """x where t is 1, max(0, margin - x) where it is -1."""
+    """x where t is 1, max(0, margin - x) where it is -1.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.hinge_embedding_loss(opweave.tensor([0.5, 0.5]), opweave.tensor([1.0, -1.0]))
+    tensor(0.5000)
+    """
     number = reduction_number(reduction, size_average, reduce)
     return aten.hinge_embedding_loss.default(input, target, margin, number)
 
@@ -521,7 +538,14 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, margin + d(a, p) - d(a, n)), by a distance of one's own; `swap` takes the nearer of a and p to n."""
+    """max(0, margin + d(a, p) - d(a, n)), by a distance of one's own; `swap` takes the nearer of a and p to n.
+
+    Examples
+    --------
+    >>> a, p, n = opweave.zeros(1, 2), opweave.zeros(1, 2), opweave.ones(1, 2)
+    >>> opweave.nn.functional.triplet_margin_with_distance_loss(a, p, n)
+    tensor(0.)
+    """
     number = reduction_number(reduction)
     if not margin > 0:
         raise ShapeError("triplet_margin_with_distance_loss: the margin must be positive", got=f"margin={margin}")

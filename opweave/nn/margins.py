@@ -31,7 +31,13 @@ def multi_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The mean over the other classes j of max(0, margin - x[t] + x[j])^p, times the weight of the class t."""
+    """The mean over the other classes j of max(0, margin - x[t] + x[j])^p, times the weight of the class t.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.multi_margin_loss(opweave.tensor([[0.1, 0.9]]), opweave.tensor([1]))
+    tensor(0.1000)
+    """
     number = reduction_number(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ShapeError("multi_margin_loss: p is 1 or 2", got=f"p={p}")
@@ -56,6 +62,11 @@ def multilabel_margin_loss(
     """Σ max(0, 1 - x[t] + x[j]) / classes over targets t and classes j that are none.
 
     The targets of a row are its classes up to the first negative number.
+
+    Examples
+    --------
+    >>> opweave.nn.functional.multilabel_margin_loss(opweave.tensor([[0.1, 0.9, 0.2]]), opweave.tensor([[1, -1, 0]]))
+    tensor(0.1667)
     """
     number = reduction_number(reduction, size_average, reduce)
     x = _rows("multilabel_margin_loss", input, target, input._sizes)

@@ -138,7 +138,7 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
 
 def _probability(op: str, p: float) -> None:
     if not 0 <= p <= 1:
-        raise ShapeError(f"{op}: a probability is from 0 to 1", got=f"p={p}")
+        raise ShapeError(f"{op}: a probability is from 0 to 1", got=f"p={p}", hint="p=0.5 zeroes half")
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:

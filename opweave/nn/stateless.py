@@ -99,6 +99,12 @@ def functional_call(
         If a path is not there.
     RuntimeError
         If paths are missing or not there, where `strict`.
+
+    Examples
+    --------
+    >>> layer = opweave.nn.Linear(2, 1)
+    >>> opweave.func.functional_call(layer, {"weight": opweave.ones(1, 2), "bias": opweave.zeros(1)}, opweave.ones(2))
+    tensor([2.])
     """
     if isinstance(parameter_and_buffer_dicts, Mapping):
         given: Mapping[str, Any] = parameter_and_buffer_dicts
@@ -128,6 +134,13 @@ def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     ------
     RuntimeError
         If there are none, they differ in class, or in mode.
+
+    Examples
+    --------
+    >>> layers = [opweave.nn.Linear(3, 2) for _ in range(4)]
+    >>> params, buffers = opweave.func.stack_module_state(layers)
+    >>> params["weight"].shape
+    opweave.Size([4, 2, 3])
     """
     given = list(models)
     if not given:

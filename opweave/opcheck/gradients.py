@@ -32,9 +32,16 @@ from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import UnsupportedError
 from opweave.registry.interrupts import let_through
 from opweave.registry.keys import ABOVE_VIEWS, ALIASES, GRAD, DispatchKey
+from opweave.registry.loading import can_compile
 from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.tensor import Tensor, describe
 from opweave.tracer.make_fx import make_fx
+
+
+def _compiled(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function as it is compiled here: where kernels cannot be, its graph is run op by op."""
+    return compile(fn, backend="opweave" if can_compile() else "eager")
+
 
 Arrays = list[np.ndarray[Any, Any]]
 
@@ -117,7 +124,7 @@ def _check_compiled_call(given: Sample, tolerance: Tolerance) -> None:
     compiled_values = given.fresh()
     tensors, fn = _lifted(given, compiled_values)
     with no_grad():
-        compiled = compile(fn)
+        compiled = _compiled(fn)
         try:
             result = compiled(*tensors)
         except UnsupportedError:
@@ -342,7 +349,7 @@ def _check_traced(given: Sample, tolerance: Tolerance, weights: list[Tensor], re
                 raise given.error("a gradient without data looks unlike the real one", got=f"{look[0]} and {look[1]}")
     compiled_leaves = list(tensors)
     try:
-        result = compile(fn)(*compiled_leaves)
+        result = _compiled(fn)(*compiled_leaves)
     except UnsupportedError:
         return
     except Exception as error:

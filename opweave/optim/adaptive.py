@@ -50,6 +50,15 @@ class Adam(Optimizer):
         Let the parameters decay by themselves, as `AdamW` does.
     foreach, differentiable, fused
         For the signature's sake.
+
+    Examples
+    --------
+    >>> w = opweave.nn.Parameter(opweave.ones(2))
+    >>> optimizer = opweave.optim.Adam([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> bool((w < 1).all())
+    True
     """
 
     def __init__(
@@ -105,7 +114,17 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam whose weights decay by themselves (Loshchilov & Hutter 2019); parameters as of `Adam`."""
+    """Adam whose weights decay by themselves (Loshchilov & Hutter 2019); parameters as of `Adam`.
+
+    Examples
+    --------
+    >>> w = opweave.nn.Parameter(opweave.ones(2))
+    >>> optimizer = opweave.optim.AdamW([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> bool((w < 1).all())
+    True
+    """
 
     def __init__(
         self,
@@ -129,7 +148,17 @@ class AdamW(Adam):
 
 
 class Adamax(Optimizer):
-    """Adam by the largest gradient of late rather than by squares (Kingma & Ba 2015); parameters as of `Adam`."""
+    """Adam by the largest gradient of late rather than by squares (Kingma & Ba 2015); parameters as of `Adam`.
+
+    Examples
+    --------
+    >>> w = opweave.nn.Parameter(opweave.ones(2))
+    >>> optimizer = opweave.optim.Adamax([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> bool((w < 1).all())
+    True
+    """
 
     def __init__(
         self,
@@ -172,7 +201,17 @@ class Adamax(Optimizer):
 
 
 class NAdam(Optimizer):
-    """Adam with Nesterov's momentum (Dozat 2016); parameters as of `Adam`, and `momentum_decay`."""
+    """Adam with Nesterov's momentum (Dozat 2016); parameters as of `Adam`, and `momentum_decay`.
+
+    Examples
+    --------
+    >>> w = opweave.nn.Parameter(opweave.ones(2))
+    >>> optimizer = opweave.optim.NAdam([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> bool((w < 1).all())
+    True
+    """
 
     def __init__(
         self,
@@ -229,7 +268,17 @@ class NAdam(Optimizer):
 
 
 class RAdam(Optimizer):
-    """Adam that waits until the variance of its steps is known (Liu et al. 2020); parameters as of `Adam`."""
+    """Adam that waits until the variance of its steps is known (Liu et al. 2020); parameters as of `Adam`.
+
+    Examples
+    --------
+    >>> w = opweave.nn.Parameter(opweave.ones(2))
+    >>> optimizer = opweave.optim.RAdam([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> bool((w < 1).all())
+    True
+    """
 
     def __init__(
         self,

@@ -18,6 +18,7 @@ from opweave.optim.optimizer import (
     squares_,
     zeros,
 )
+from opweave.registry.errors import DomainError
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
 
@@ -43,6 +44,15 @@ class SGD(Optimizer):
         Climb.
     foreach, differentiable, fused
         For the signature's sake.
+
+    Examples
+    --------
+    >>> w = opweave.nn.Parameter(opweave.ones(2))
+    >>> optimizer = opweave.optim.SGD([w], lr=0.1, momentum=0.9)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> bool((w < 1).all())
+    True
     """
 
     def __init__(
@@ -61,7 +71,11 @@ class SGD(Optimizer):
     ) -> None:
         check(learning_rate=lr, momentum_value=momentum, weight_decay_value=weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
-            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+            raise DomainError(
+                "Nesterov momentum requires a momentum and zero dampening",
+                got=f"momentum={momentum}, dampening={dampening}",
+                hint="SGD(params, lr, momentum=0.9, nesterov=True)",
+            )
         more = hints(foreach, fused, differentiable)
         super().__init__(
             params,
@@ -105,6 +119,15 @@ class Adagrad(Optimizer):
         What the sums start from.
     eps : float
         Added to the root.
+
+    Examples
+    --------
+    >>> w = opweave.nn.Parameter(opweave.ones(2))
+    >>> optimizer = opweave.optim.Adagrad([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> bool((w < 1).all())
+    True
     """
 
     def __init__(
@@ -169,6 +192,15 @@ class RMSprop(Optimizer):
         Part of the last step that is made again.
     centered : bool
         Divide by the root of the variance instead.
+
+    Examples
+    --------
+    >>> w = opweave.nn.Parameter(opweave.ones(2))
+    >>> optimizer = opweave.optim.RMSprop([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> bool((w < 1).all())
+    True
     """
 
     def __init__(
@@ -243,6 +275,15 @@ class Adadelta(Optimizer):
         Added under the roots.
     weight_decay : float
         Factor of the parameters in the gradient.
+
+    Examples
+    --------
+    >>> w = opweave.nn.Parameter(opweave.ones(2))
+    >>> optimizer = opweave.optim.Adadelta([w], lr=1.0)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> bool((w < 1).all())
+    True
     """
 
     def __init__(
@@ -260,7 +301,7 @@ class Adadelta(Optimizer):
     ) -> None:
         check(learning_rate=lr, epsilon_value=eps, weight_decay_value=weight_decay)
         if not 0.0 <= rho <= 1.0:
-            raise ValueError(f"Invalid rho value: {rho}")
+            raise DomainError(f"Invalid rho value: {rho}", got=f"rho={rho}", hint="it is in [0, 1]")
         more = hints(foreach, None, differentiable)
         del more["fused"]
         super().__init__(
@@ -299,6 +340,15 @@ class Rprop(Optimizer):
         Factors of a step where the sign changed, and where it did not.
     step_sizes : tuple of float
         The least and the largest step.
+
+    Examples
+    --------
+    >>> w = opweave.nn.Parameter(opweave.ones(2))
+    >>> optimizer = opweave.optim.Rprop([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> bool((w < 1).all())
+    True
     """
 
     def __init__(
@@ -315,7 +365,11 @@ class Rprop(Optimizer):
     ) -> None:
         check(learning_rate=lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
-            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+            raise DomainError(
+                f"Invalid eta values: {etas[0]}, {etas[1]}",
+                got=f"etas={etas}",
+                hint="(0.5, 1.2): the first is between 0 and 1, the second above 1",
+            )
         more = hints(foreach, None, differentiable)
         del more["fused"]
         super().__init__(
@@ -363,6 +417,15 @@ class ASGD(Optimizer):
         The step from which on is averaged; the mean is `state[p]["ax"]`.
     weight_decay : float
         Factor of the parameters in the gradient.
+
+    Examples
+    --------
+    >>> w = opweave.nn.Parameter(opweave.ones(2))
+    >>> optimizer = opweave.optim.ASGD([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> bool((w < 1).all())
+    True
     """
 
     def __init__(

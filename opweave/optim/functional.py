@@ -35,6 +35,11 @@ class SgdState(NamedTuple):
     ----------
     velocity : pytree
         As the parameters.
+
+    Examples
+    --------
+    >>> type(opweave.optim.sgd_init({"w": opweave.ones(2)})).__name__
+    'SgdState'
     """
 
     velocity: Any
@@ -49,6 +54,12 @@ class AdamState(NamedTuple):
         float32, 0-d: how many steps were made.
     mean, square : pytree
         Running means of the gradients and of their squares, as the parameters.
+
+    Examples
+    --------
+    >>> state = opweave.optim.adam_init({"w": opweave.ones(2)})
+    >>> state.step
+    tensor(0.)
     """
 
     step: Tensor
@@ -57,12 +68,26 @@ class AdamState(NamedTuple):
 
 
 def sgd_init(params: Any) -> SgdState:
-    """The state of `sgd` before the first step: no momentum."""
+    """The state of `sgd` before the first step: no momentum.
+
+    Examples
+    --------
+    >>> state = opweave.optim.sgd_init({"w": opweave.ones(2)})
+    >>> type(state).__name__
+    'SgdState'
+    """
     return SgdState(optree.tree_map(aten.zeros_like.default, params))
 
 
 def adam_init(params: Any) -> AdamState:
-    """The state of `adam` before the first step: moments of zeros."""
+    """The state of `adam` before the first step: moments of zeros.
+
+    Examples
+    --------
+    >>> state = opweave.optim.adam_init({"w": opweave.ones(2)})
+    >>> type(state).__name__
+    'AdamState'
+    """
     leaves = optree.tree_leaves(params)
     device = leaves[0].device if leaves else None
     step = aten.zeros.default([], device=device)
@@ -99,6 +124,14 @@ def sgd_(
     ------
     ArgumentError
         If the pytrees do not fit together, or a momentum has no state.
+
+    Examples
+    --------
+    >>> params = {"w": opweave.ones(2)}
+    >>> state = opweave.optim.sgd_init(params)
+    >>> opweave.optim.sgd_(params, {"w": opweave.ones(2)}, state, lr=0.5)
+    >>> params["w"]
+    tensor([0.5000, 0.5000])
     """
     if momentum and state is None:
         raise ArgumentError("sgd_: a momentum needs a state", hint="state = sgd_init(params)")
@@ -140,6 +173,14 @@ def adam_(
     ------
     ArgumentError
         If the pytrees do not fit together.
+
+    Examples
+    --------
+    >>> params = {"w": opweave.ones(2)}
+    >>> state = opweave.optim.adam_init(params)
+    >>> opweave.optim.adam_(params, {"w": opweave.ones(2)}, state, lr=0.1)
+    >>> params["w"]
+    tensor([0.9000, 0.9000])
     """
     _adam("adam_", params, grads, state, lr, betas, eps, weight_decay, decoupled=False)
 
@@ -154,7 +195,16 @@ def adamw_(
     eps: float = 1e-8,
     weight_decay: float = 1e-2,
 ) -> None:
-    """One step of AdamW, in place; weights decay by themselves. See `adam_`."""
+    """One step of AdamW, in place; weights decay by themselves. See `adam_`.
+
+    Examples
+    --------
+    >>> params = {"w": opweave.ones(2)}
+    >>> state = opweave.optim.adam_init(params)
+    >>> opweave.optim.adamw_(params, {"w": opweave.ones(2)}, state, lr=0.1)
+    >>> bool((params["w"] < 1).all())
+    True
+    """
     _adam("adamw_", params, grads, state, lr, betas, eps, weight_decay, decoupled=True)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from opweave.optim.optimizer import Optimizer, Params, number
 from opweave.registry.autograd.mode import enable_grad, no_grad
-from opweave.registry.errors import UnsupportedError
+from opweave.registry.errors import DomainError, UnsupportedError
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
 
@@ -36,6 +36,19 @@ class LBFGS(Optimizer):
     ------
     UnsupportedError
         With a line search.
+
+    Examples
+    --------
+    >>> w = opweave.nn.Parameter(opweave.tensor([3.0]))
+    >>> optimizer = opweave.optim.LBFGS([w])
+    >>> def closure():
+    ...     optimizer.zero_grad()
+    ...     loss = ((w - 1) ** 2).sum()
+    ...     loss.backward()
+    ...     return loss
+    >>> _ = optimizer.step(closure)
+    >>> round(w.item(), 3)
+    1.0
     """
 
     def __init__(
@@ -60,7 +73,11 @@ class LBFGS(Optimizer):
              "line_search_fn": line_search_fn},
         )  # fmt: skip
         if len(self.param_groups) != 1:
-            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+            raise DomainError(
+                "LBFGS doesn't support per-parameter options (parameter groups)",
+                got=f"{len(self.param_groups)} groups",
+                hint="pass all parameters in one list",
+            )
 
     def _gradient(self) -> Tensor:
         """All gradients as one vector."""

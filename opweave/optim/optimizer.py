@@ -10,7 +10,7 @@ from typing import Any
 
 from opweave.registry.autograd.graph import RemovableHandle
 from opweave.registry.autograd.mode import enable_grad, no_grad
-from opweave.registry.errors import ArgumentError, UnsupportedError
+from opweave.registry.errors import ArgumentError, DomainError, NamingError, UnsupportedError
 from opweave.registry.keys import state as threads
 from opweave.registry.op import ops
 from opweave.registry.ops import surface as _surface
@@ -36,6 +36,22 @@ class Optimizer:
         Settings, and `"params"`.
     state : dict of Tensor to dict
         What is kept of each parameter; filled by the first step.
+
+    Examples
+    --------
+    >>> class Plain(opweave.optim.Optimizer):
+    ...     def __init__(self, params, lr):
+    ...         super().__init__(params, {"lr": lr})
+    ...     def step(self, closure=None):
+    ...         with opweave.no_grad():
+    ...             for group in self.param_groups:
+    ...                 for parameter in group["params"]:
+    ...                     parameter -= group["lr"] * parameter.grad
+    >>> w = opweave.nn.Parameter(opweave.ones(2))
+    >>> w.sum().backward()
+    >>> Plain([w], lr=0.5).step()
+    >>> w.tolist()
+    [0.5, 0.5]
     """
 
     #: Tells the compiler how to guard it (`runtime.modules`).
@@ -60,7 +76,10 @@ class Optimizer:
         self._post_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
         groups = list(params)
         if not groups:
-            raise ValueError("optimizer got an empty parameter list")
+            raise DomainError(
+                "optimizer got an empty parameter list", got=f"params={_seen(params)}",
+                hint="what model.parameters() gives can be read once: call it anew, or keep list(model.parameters())",
+            )  # fmt: skip
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
@@ -78,10 +97,16 @@ class Optimizer:
         """
         given: object = param_group
         if not isinstance(given, dict):
-            raise ArgumentError("param_group must be a dict", got=type(param_group).__name__)
+            raise ArgumentError(
+                "param_group must be a dict", got=type(param_group).__name__, hint="{'params': [parameter], 'lr': 0.1}"
+            )
+        if "params" not in param_group:
+            raise NamingError(
+                "param_group has no 'params'", got=f"keys {[*param_group]}", hint="{'params': [parameter], 'lr': 0.1}"
+            )
         params = param_group["params"]
         if isinstance(params, set):
-            raise ArgumentError("parameters have an order, which a set does not keep", hint="pass a list")
+            raise ArgumentError("parameters have an order, which a set does not keep", got="a set", hint="pass a list")
         params = [params] if isinstance(params, Tensor) else list(params)
         if params and all(isinstance(each, tuple) for each in params):
             param_group["param_names"] = [name for name, _ in params]
@@ -92,12 +117,22 @@ class Optimizer:
                     "optimizer can only optimize Tensors", got=type(parameter).__name__, hint="model.parameters()"
                 )
             if not parameter.is_leaf and not parameter.retains_grad:
-                raise ValueError("can't optimize a non-leaf Tensor")
+                raise DomainError(
+                    "can't optimize a non-leaf Tensor", got=describe(parameter),
+                    hint="it is computed from others: optimize those, or its .detach().requires_grad_()",
+                )  # fmt: skip
         if len({id(p) for p in params}) != len(params):
-            raise ValueError("optimizer contains a parameter group with duplicate parameters")
+            raise DomainError(
+                "optimizer contains a parameter group with duplicate parameters",
+                got=f"{len(params)} parameters, {len({id(p) for p in params})} of them different",
+                hint="name each once: list(dict.fromkeys(parameters)) leaves out what stands there again",
+            )  # fmt: skip
         known = {id(p) for group in self.param_groups for p in group["params"]}
         if any(id(p) in known for p in params):
-            raise ValueError("some parameters appear in more than one parameter group")
+            raise DomainError(
+                "some parameters appear in more than one parameter group",
+                got=describe([p for p in params if id(p) in known]), hint="leave them out of one of the groups",
+            )  # fmt: skip
         self.param_groups.append({"params": params, **{k: v for k, v in param_group.items() if k != "params"}})
         for name, value in self.defaults.items():
             self.param_groups[-1].setdefault(name, value)
@@ -163,7 +198,10 @@ class Optimizer:
 
     def update(self, parameter: Tensor, grad: Tensor, kept: dict[str, Any], group: dict[str, Any]) -> None:
         """Change a parameter by its gradient; a subclass says how, or overrides `step`."""
-        raise NotImplementedError(f"{type(self).__name__} has no step of its own")
+        raise UnsupportedError(
+            f"{type(self).__name__} has no step of its own", got=f"class {type(self).__name__}(Optimizer)",
+            hint="write step(self, closure=None)",
+        )  # fmt: skip
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of the parameters, or set them to zeros."""
@@ -222,10 +260,16 @@ class Optimizer:
             )  # fmt: skip
         groups = copy.deepcopy(state_dict["param_groups"])
         if len(groups) != len(self.param_groups):
-            raise ValueError("loaded state dict has a different number of parameter groups")
+            raise DomainError(
+                "loaded state dict has a different number of parameter groups",
+                got=f"{len(groups)}, for {len(self.param_groups)} here",
+                hint="load it into an optimizer that was made of the same groups",
+            )
         if any(len(a["params"]) != len(b["params"]) for a, b in zip(groups, self.param_groups, strict=True)):
-            raise ValueError(
-                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            raise DomainError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group",
+                got=f"{_counts(groups)} parameters, for {_counts(self.param_groups)} here",
+                hint="load it into an optimizer that was made of the same model",
             )
         numbers = [number for group in groups for number in group["params"]]
         own = [parameter for group in self.param_groups for parameter in group["params"]]
@@ -262,6 +306,15 @@ def _cast(name: str, value: Any, parameter: Tensor) -> Any:
     return found
 
 
+def _counts(groups: list[dict[str, Any]]) -> str:
+    return ", ".join(str(len(group["params"])) for group in groups)
+
+
+def _seen(params: Any) -> str:
+    """What was given for parameters."""
+    return repr(params) if isinstance(params, (list, tuple, dict)) else f"<{type(params).__name__}>"
+
+
 # ---- what updates are written with -----------------------------------------------------------------------------------
 # Methods, not ops: calls of methods are replayed by native code.
 
@@ -271,16 +324,18 @@ def check(**settings: float | Tensor) -> None:
     for name, value in settings.items():
         if isinstance(value, Tensor):
             if value.numel() != 1:
-                raise ValueError(f"Tensor {name} must be 1-element")
+                raise DomainError(f"Tensor {name} must be 1-element", got=describe(value), hint="pass a number")
         elif not value >= 0.0:
-            raise ValueError(f"Invalid {name.replace('_', ' ')}: {value}")
+            raise DomainError(f"Invalid {name.replace('_', ' ')}: {value}", got=repr(value), hint="it is at least 0")
 
 
 def check_betas(betas: Any) -> None:
     """Refuse factors of running means that are not in [0, 1)."""
     for i, beta in enumerate(betas):
         if not 0.0 <= beta < 1.0:
-            raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+            raise DomainError(
+                f"Invalid beta parameter at index {i}: {beta}", got=f"betas={betas!r}", hint="each is in [0, 1)"
+            )
 
 
 def hints(foreach: bool | None, fused: bool | None, differentiable: bool) -> dict[str, Any]:

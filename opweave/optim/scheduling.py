@@ -9,7 +9,7 @@ from typing import Any
 
 from opweave.optim.optimizer import Optimizer
 from opweave.registry.autograd.mode import no_grad
-from opweave.registry.errors import ArgumentError
+from opweave.registry.errors import ArgumentError, DomainError
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
 
@@ -45,12 +45,30 @@ class LRScheduler:
         The rates that it began with.
     last_epoch : int
         How many steps were made.
+
+    Examples
+    --------
+    >>> optimizer = opweave.optim.SGD([opweave.nn.Parameter(opweave.ones(1))], lr=1.0)
+    >>> class Halves(opweave.optim.lr_scheduler.LRScheduler):
+    ...     def get_lr(self):
+    ...         return [rate / 2**self.last_epoch for rate in self.base_lrs]
+    >>> scheduler = Halves(optimizer)
+    >>> rates = []
+    >>> for _ in range(3):
+    ...     rates.append(round(optimizer.param_groups[0]["lr"], 4))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.5, 0.25]
     """
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         given: object = optimizer
         if not isinstance(given, Optimizer):
-            raise ArgumentError(f"{type(optimizer).__name__} is not an Optimizer", got=repr(type(optimizer)))
+            raise ArgumentError(
+                f"{type(optimizer).__name__} is not an Optimizer", got=repr(optimizer),
+                hint=f"{type(self).__name__}(optimizer, ...)",
+            )  # fmt: skip
         self.optimizer = optimizer
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
@@ -114,7 +132,11 @@ def each_group(name: str, groups: list[Any], value: Any) -> list[float]:
     if not isinstance(value, (list, tuple)):
         return [value] * len(groups)
     if len(value) != len(groups):
-        raise ValueError(f"{name} must have the same length as optimizer.param_groups, {len(groups)}, got {len(value)}")
+        raise DomainError(
+            f"{name} must have the same length as optimizer.param_groups, {len(groups)}, got {len(value)}",
+            got=f"{name}={value!r}",
+            hint="one number for all groups, or a list with one for each",
+        )
     return list(value)
 
 
@@ -131,6 +153,20 @@ class SequentialLR(LRScheduler):
         The epochs at which the next one begins.
     last_epoch : int
         As of `LRScheduler`.
+
+    Examples
+    --------
+    >>> optimizer = opweave.optim.SGD([opweave.nn.Parameter(opweave.ones(1))], lr=1.0)
+    >>> warm = opweave.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=1)
+    >>> then = opweave.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> scheduler = opweave.optim.lr_scheduler.SequentialLR(optimizer, [warm, then], milestones=[1])
+    >>> rates = []
+    >>> for _ in range(3):
+    ...     rates.append(round(optimizer.param_groups[0]["lr"], 4))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [0.5, 1.0, 0.5]
     """
 
     def __init__(
@@ -138,10 +174,12 @@ class SequentialLR(LRScheduler):
     ) -> None:
         _same_optimizer("SequentialLR", optimizer, schedulers)
         if len(milestones) != len(schedulers) - 1:
-            raise ValueError(
+            raise DomainError(
                 "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
                 f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to be "
-                f"equal to {len(milestones)}"
+                f"equal to {len(milestones)}",
+                got=f"milestones={milestones}",
+                hint="milestones are the steps at which the next scheduler begins",
             )
         self.optimizer = optimizer
         self._schedulers = schedulers
@@ -188,16 +226,42 @@ def _take_back(scheduler: Any) -> None:
 
 def _same_optimizer(name: str, optimizer: Any, schedulers: list[Any]) -> None:
     if not schedulers:
-        raise ValueError(f"{name} expects at least one scheduler, but got no scheduler.")
+        raise DomainError(
+            f"{name} expects at least one scheduler, but got no scheduler.",
+            got="[]",
+            hint="a list of schedulers of one optimizer",
+        )
     for i, scheduler in enumerate(schedulers):
         if isinstance(scheduler, ReduceLROnPlateau):
-            raise ValueError(f"{name} does not support `ReduceLROnPlateau`, whose step takes a number; got one at {i}")
+            raise DomainError(
+                f"{name} does not support `ReduceLROnPlateau`, whose step takes a number; got one at {i}",
+                got=type(scheduler).__name__,
+                hint="call its step(loss) by itself",
+            )
         if scheduler.optimizer is not optimizer:
-            raise ValueError(f"{name} expects all schedulers to belong to the same optimizer; number {i} does not")
+            raise DomainError(
+                f"{name} expects all schedulers to belong to the same optimizer; number {i} does not",
+                got=f"{type(scheduler.optimizer).__name__} and {type(optimizer).__name__}",
+                hint="make all of them of the optimizer that is given",
+            )
 
 
 class ChainedScheduler(LRScheduler):
-    """Schedules one on the other: each changes the rates that the one before set."""
+    """Schedules one on the other: each changes the rates that the one before set.
+
+    Examples
+    --------
+    >>> optimizer = opweave.optim.SGD([opweave.nn.Parameter(opweave.ones(1))], lr=1.0)
+    >>> falling = opweave.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> scheduler = opweave.optim.lr_scheduler.ChainedScheduler([falling])
+    >>> rates = []
+    >>> for _ in range(3):
+    ...     rates.append(round(optimizer.param_groups[0]["lr"], 4))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.5, 0.25]
+    """
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
         given = list(schedulers)
@@ -239,6 +303,15 @@ class ReduceLROnPlateau(LRScheduler):
         The least rate, of all groups or of each.
     eps : float
         Falls that are smaller are not made.
+
+    Examples
+    --------
+    >>> optimizer = opweave.optim.SGD([opweave.nn.Parameter(opweave.ones(1))], lr=1.0)
+    >>> scheduler = opweave.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
+    >>> for loss in (1.0, 1.0, 1.0):
+    ...     scheduler.step(loss)
+    >>> optimizer.param_groups[0]["lr"]
+    0.1
     """
 
     def __init__(

@@ -11,7 +11,7 @@ from typing import Any
 from opweave.registry import forking
 from opweave.registry.folders import absolute
 from opweave.registry.interrupts import let_through
-from opweave.reporting.gather import Gathering
+from opweave.reporting.gather import Call, Gathering
 from opweave.reporting.observing import Report, observed_call
 from opweave.runtime.compiled import CompiledFunction
 from opweave.runtime.entry import Entry
@@ -23,22 +23,36 @@ _names: dict[str, int] = {}
 
 
 def call_and_report(
-    compiled: CompiledFunction[..., Any], entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]
+    compiled: CompiledFunction[..., Any],
+    entry: Entry,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    ran: bool = False,
 ) -> Any:
     """Make the call that a version was compiled for, and write what there is to say of it.
 
-    A report that fails says so in a warning; the call's result is the same.
+    A call that ran in Python already, to show what it runs, is not made again: its report has no times. A report that
+    fails says so in a warning; the call's result is the same.
     """
     folder = absolute(os.environ.get("OPWEAVE_REPORT", ""))
     if folder is None or getattr(_busy, "now", False):  # what measuring itself compiles
-        return entry.alone(compiled._name, compiled._parameters)(*args, **kwargs)
-    call, result = observed_call(compiled, entry, args, kwargs, measure=True)
+        return None if ran else entry.alone(compiled._name, compiled._parameters)(*args, **kwargs)
+    if ran:
+        call, result = Call(entry, None), None
+    else:
+        call, result = observed_call(compiled, entry, args, kwargs, measure=True)
     _busy.now = True
     try:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / _name(compiled)
         others = {id(other): "another call" for other in compiled.entries if other is not entry}
-        Report(Gathering(compiled, others, call, True).run(), None).save(path)
+        facts = Gathering(compiled, others, call, True).run()
+        if ran:
+            facts.notes.append(
+                "not measured: the call that it was compiled for ran in Python, which shows what it runs"
+            )
+        Report(facts, None).save(path)
     except Exception as error:
         let_through(error)
         warnings.warn(f"OPWEAVE_REPORT: no report of {compiled._name}: {error}", RuntimeWarning, stacklevel=2)

@@ -2,7 +2,7 @@
 
 The compiled code runs what needs no Python in native calls. Here the host program is printed without these, with a look
 at the clock behind each step, so that each has a time of its own; the kernels and libraries are the same. What launches
-take in the compiled code itself comes from `codegen.triton_cpu.profile`.
+take in the compiled code itself comes from `codegen.native.profile`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from opweave.codegen.generated import Generated
 from opweave.codegen.host.python import Printer
 from opweave.codegen.host.steps import Program
-from opweave.codegen.triton_cpu.profile import profile
+from opweave.codegen.native.profile import profile
 from opweave.registry.dataclass import dataclass
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DTYPES

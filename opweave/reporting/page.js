@@ -27,6 +27,9 @@ function start(data) {
     draw();
   };
 
+  // The texts of a kernel stand below the tables.
+  const toTexts = name => { state.kernel = name; go("Kernels"); document.getElementById("texts")?.scrollIntoView(); };
+
   // ---- the side
   function overview() {
     const p = program(), all = total(p);
@@ -61,7 +64,7 @@ function start(data) {
       stepFacts(step),
       step.sites.length > 0 && el("h3", {}, "Lines"),
       step.sites.map(site => el("div", {}, toLine(site), " ", el("span", {class: "code dim"}, shorten(textOf(site), 48)))),
-      kernel && el("p", {}, el("a", {onclick: () => { state.kernel = kernel.name; go("Kernels"); }}, "Triton, TTIR, LLVM, assembly →")),
+      kernel && el("p", {}, el("a", {onclick: () => toTexts(kernel.name)}, "Triton, TTIR, LLVM, assembly →")),
       el("p", {}, el("a", {onclick: () => { state.stage = program().stages.length - 1; go("Graph"); find(step.node); }}, "in the graph →")),
       el("h3", {}, "Step of the host"), el("pre", {}, step.text));
   }
@@ -151,7 +154,7 @@ function start(data) {
     if (!p.kernels.length) return;
     main.append(el("h2", {}, "Kernels"), el("p", {class: "note"}, "Launches and times of a call of the compiled code as it runs, counted by native code."),
       table([["kernel"], ["launches", "n"], ["time in launches", "n"], ["steps", "n"]], p.kernels.map(kernel =>
-        el("tr", {class: "go" + (kernel.name === state.kernel ? " on" : ""), onclick: () => { state.kernel = kernel.name; draw(); }},
+        el("tr", {class: "go" + (kernel.name === state.kernel ? " on" : ""), onclick: () => toTexts(kernel.name)},
           el("td", {}, kernel.name), el("td", {class: "n"}, kernel.launches === null ? "" : fixed(kernel.launches)), el("td", {class: "n"}, time(kernel.seconds)), el("td", {class: "n"}, String(uses(kernel.name).length))))));
     const kernel = p.kernels.find(k => k.name === state.kernel);
     if (!kernel) return;
@@ -249,7 +252,7 @@ function start(data) {
       !large && state.closed && el("button", {class: "plain", onclick: () => { state.closed = false; draw(); }}, "show all"),
       open.map(key => el("button", {class: "plain", title: "collapse", onclick: () => { for (const other of [...state.open]) if (other === key || other.startsWith(key + "/") || other.startsWith(key + "#")) state.open.delete(other); found = null; draw(); }},
         key === "inputs" ? "inputs" : parts.get(key) || place(+key.split("/").pop()) || "of no line", " ×")),
-      el("span", {class: "dim"}, `${count(list.length, "box").replace(/boxs$/, "boxes")} for ${count(stage.nodes.length, "node")}; click a violet box to open it, drag to move, wheel to zoom`)));
+      el("span", {class: "dim"}, `${count(list.length, "box").replace(/boxs$/, "boxes")} for ${count(stage.nodes.length, "node")}; click a violet box to open it, drag to move, wheel to zoom (keys: arrows, +, -)`)));
     if (list.length > 1500) { main.append(el("p", {}, "Too many boxes to draw; collapse some.")); return; }
     const laid = layered(list, [...pairs.values()]);
     const svg = el("svg", {role: "img", preserveAspectRatio: "xMidYMin"});
@@ -309,10 +312,10 @@ function start(data) {
     const width = 1200, unit = width / n, shown = [...own].sort((a, b) => b.nbytes - a.nbytes).slice(0, 48).sort((a, b) => a.first - b.first), svg = el("svg", {style: `height:${Math.round(.8 * (130 + 16 * shown.length))}px`, preserveAspectRatio: "xMidYMin"});
     let path = `M0 110`;
     for (let i = 0; i < n; i++) { const y = (110 - 100 * at[i] / (peak || 1)).toFixed(1); path += `L${(i * unit).toFixed(1)} ${y}L${((i + 1) * unit).toFixed(1)} ${y}`; }
-    svg.append(el("path", {d: path + `L${width} 110z`, fill: "#ffd8b5", stroke: "#fb8f44"}), el("text", {class: "s", x: 4, y: 14}, bytes(peak)));
+    svg.append(el("path", {d: path + `L${width} 110z`, fill: "var(--used)", stroke: "var(--hot)"}), el("text", {class: "s", x: 4, y: 14}, bytes(peak)));
     shown.forEach((row, k) => {
       const y = 122 + 16 * k;
-      svg.append(el("rect", {class: "step", x: row.first * unit, y, width: Math.max((row.last - row.first + 1) * unit, 1.5), height: 13, fill: row.kind === "result" ? "#54aeff" : row.kind === "own" ? "#4ac26b" : "#ff8182", onclick: () => show(el("h2", {}, row.name), el("p", {}, `${row.type}, ${bytes(row.nbytes)}, ${row.kind}; needed from step ${row.first} to ${row.last}`), el("h3", {}, "made or first written by"), el("pre", {}, (p.steps[row.first] || {text: ""}).text), el("h3", {}, "needed last by"), el("pre", {}, (p.steps[row.last] || {text: ""}).text))},
+      svg.append(el("rect", {class: "step", x: row.first * unit, y, width: Math.max((row.last - row.first + 1) * unit, 1.5), height: 13, fill: `var(--${row.kind === "result" ? "result" : row.kind === "own" ? "own" : "given"})`, onclick: () => show(el("h2", {}, row.name), el("p", {}, `${row.type}, ${bytes(row.nbytes)}, ${row.kind}; needed from step ${row.first} to ${row.last}`), el("h3", {}, "made or first written by"), el("pre", {}, (p.steps[row.first] || {text: ""}).text), el("h3", {}, "needed last by"), el("pre", {}, (p.steps[row.last] || {text: ""}).text))},
         el("title", {}, `${row.name} ${row.type} ${bytes(row.nbytes)}`)), el("text", {x: Math.min(row.first * unit + 3, width - 200), y: y + 10}, `${row.name} ${row.type} ${bytes(row.nbytes)}`));
     });
     main.append(el("div", {class: "canvas"}, svg), el("p", {class: "dim"}, "green: the graph's own; blue: results; red: what calls of ops return" + (own.length > 48 ? `; the 48 largest of ${own.length}` : "")));
@@ -320,6 +323,7 @@ function start(data) {
   }
 
   function draw() {
+    const held = document.activeElement, name = held?.tagName === "BUTTON" ? held.textContent : null;
     const p = program(), v = version(), fact = (name, value) => value && el("span", {class: "fact"}, name, " ", el("b", {}, value));
     const steps = p.steps.filter(working), kernels = steps.filter(step => step.kind === "kernel" || step.kind === "tuned").length;
     head.replaceChildren(...[el("h1", {}, data.name), fact("call", p.seconds && time(p.seconds)), fact("captured", p.stages.length && count(p.stages[0].nodes.filter(node => node.kind === "op").length, "op")),
@@ -331,6 +335,8 @@ function start(data) {
         v.programs.length > 1 && v.programs.map((one, i) => el("button", {class: i === state.program ? "on" : "", onclick: () => { state.program = i; state.stage = 0; state.open.clear(); draw(); overview(); }}, one.name)))].flat().filter(child => child));
     main.replaceChildren();
     tabs[state.tab]();
+    // Who works with the keyboard goes on from the button that was pressed.
+    if (name !== null) [...app.querySelectorAll("button")].find(button => button.textContent === name)?.focus({preventScroll: true});
   }
   const asked = decodeURIComponent(location.hash.slice(1));  // a link to a tab: report.html#Memory
   if (tabs[asked]) state.tab = asked;

@@ -4,10 +4,23 @@ function el(tag, attributes, ...children) {
   const made = ["svg", "g", "rect", "path", "text", "title", "line"].includes(tag) ? document.createElementNS(SVG, tag)
     : document.createElement(tag);
   for (const [key, value] of Object.entries(attributes || {}))
-    if (key === "onclick") made.addEventListener("click", value);
+    if (key === "onclick") answer(made, value);
     else if (value !== undefined && value !== null) made.setAttribute(key, value);
   for (const child of children.flat(2)) if (child || child === 0) made.append(child);
   return made;
+}
+// What a click does, the Enter key and the space bar do.
+function answer(made, action) {
+  if (!action) return;
+  made.addEventListener("click", action);
+  if (made.tagName === "BUTTON") return;
+  made.setAttribute("tabindex", "0");
+  if (!["TR", "SVG"].includes(made.tagName)) made.setAttribute("role", "button");
+  made.addEventListener("keydown", event => {
+    if (event.target !== made || !["Enter", " "].includes(event.key)) return;
+    event.preventDefault();
+    action(event);
+  });
 }
 const fixed = (value, digits = 3) => String(Number(value.toPrecision(digits)));
 function time(seconds) {
@@ -38,7 +51,7 @@ function save(name, text, kind) {
   link.click();
   URL.revokeObjectURL(link.href);
 }
-// An SVG that is moved with the mouse and zoomed with the wheel.
+// An SVG that is moved with the mouse and zoomed with the wheel; or with the arrows, + and -.
 function movable(svg, width, height) {
   const view = [0, 0, Math.max(width, 50), Math.max(height, 50)];
   const show = () => svg.setAttribute("viewBox", view.join(" "));
@@ -49,6 +62,14 @@ function movable(svg, width, height) {
     view[0] = x - (x - view[0]) * scale; view[1] = y - (y - view[1]) * scale; view[2] *= scale; view[3] *= scale;
     show();
   }, {passive: false});
+  svg.setAttribute("tabindex", "0");
+  svg.addEventListener("keydown", event => {
+    const by = {ArrowLeft: [-.1, 0, 1], ArrowRight: [.1, 0, 1], ArrowUp: [0, -.1, 1], ArrowDown: [0, .1, 1], "+": [.1, .1, .8], "-": [-.125, -.125, 1.25]}[event.key];
+    if (!by) return;
+    event.preventDefault();
+    view[0] += by[0] * view[2]; view[1] += by[1] * view[3]; view[2] *= by[2]; view[3] *= by[2];
+    show();
+  });
   let from = null;
   svg.addEventListener("pointerdown", event => { from = [event.clientX, event.clientY, ...view]; });
   svg.addEventListener("pointermove", event => {

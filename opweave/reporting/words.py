@@ -26,6 +26,7 @@ _LONGEST = 80
 _CLAUSES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(form), said)
     for form, said in (
+        (r"type\(it\) is ([aeiouAEIO].*)", r"is an \1"),
         (r"type\(it\) is (.+)", r"is a \1"),
         (r"len\(it\._sizes\) == (\d+)", r"of \1 dimensions"),
         (r"it\._sizes == \((.*?),?\)", r"sizes [\1]"),
@@ -41,6 +42,7 @@ _CLAUSES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"(?:type\(|\[\*map\(type, )m\)\]? (?:is|==) .+", r""),
         (r"repr\(it\) == '(.+)'", r"is \1"),
         (r"it (>=|<=|<|>) (.+)", r"\1 \2"),
+        (r"len\(it\) == 1", r"has 1 item"),
         (r"len\(it\) == (\d+)", r"has \1 items"),
         (r"\[\*it\] == (.+)", r"has the keys \1"),
         (r"\{\*map\(type, it\)\} == (.+)", r""),

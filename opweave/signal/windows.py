@@ -55,7 +55,13 @@ def general_cosine(
     M: int, *, a: Iterable[float], sym: bool = True, dtype: DType | None = None, layout: Any = None,
     device: Place = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Σ (-1)^i a_i cos(2π i n / N) for n = 0 ... M - 1."""
+    """Σ (-1)^i a_i cos(2π i n / N) for n = 0 ... M - 1.
+
+    Examples
+    --------
+    >>> opweave.signal.windows.general_cosine(4, a=[0.46, 0.23, 0.31])
+    tensor([0.5400, 0.4200, 0.4200, 0.5400])
+    """
     if not isinstance(a, Iterable):
         raise ArgumentError("general_cosine: Coefficients must be a list/tuple", got=repr(a))
     weights = list(a)
@@ -76,7 +82,13 @@ def general_hamming(
     M: int, *, alpha: float = 0.54, sym: bool = True, dtype: DType | None = None, layout: Any = None,
     device: Place = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """alpha - (1 - alpha) cos(2π n / N)."""
+    """alpha - (1 - alpha) cos(2π n / N).
+
+    Examples
+    --------
+    >>> opweave.signal.windows.general_hamming(4)
+    tensor([0.0800, 0.7700, 0.7700, 0.0800])
+    """
     return general_cosine(M, a=[alpha, 1.0 - alpha], sym=sym, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
@@ -84,7 +96,13 @@ def hamming(
     M: int, *, sym: bool = True, dtype: DType | None = None, layout: Any = None, device: Place = None,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """0.54 - 0.46 cos(2π n / N)."""
+    """0.54 - 0.46 cos(2π n / N).
+
+    Examples
+    --------
+    >>> opweave.signal.windows.hamming(4)
+    tensor([0.0800, 0.7700, 0.7700, 0.0800])
+    """
     return general_hamming(M, sym=sym, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
@@ -92,7 +110,13 @@ def hann(
     M: int, *, sym: bool = True, dtype: DType | None = None, layout: Any = None, device: Place = None,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """(1 - cos(2π n / N)) / 2."""
+    """(1 - cos(2π n / N)) / 2.
+
+    Examples
+    --------
+    >>> opweave.signal.windows.hann(4)
+    tensor([0.0000, 0.7500, 0.7500, 0.0000])
+    """
     return general_hamming(M, alpha=0.5, sym=sym, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
@@ -100,7 +124,13 @@ def blackman(
     M: int, *, sym: bool = True, dtype: DType | None = None, layout: Any = None, device: Place = None,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """0.42 - 0.5 cos(2π n / N) + 0.08 cos(4π n / N)."""
+    """0.42 - 0.5 cos(2π n / N) + 0.08 cos(4π n / N).
+
+    Examples
+    --------
+    >>> opweave.signal.windows.blackman(4)
+    tensor([-1.4901e-08,  6.3000e-01,  6.3000e-01, -1.4901e-08])
+    """
     return general_cosine(M, a=[0.42, 0.5, 0.08], sym=sym, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
@@ -108,7 +138,13 @@ def nuttall(
     M: int, *, sym: bool = True, dtype: DType | None = None, layout: Any = None, device: Place = None,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """The minimum 4-term window of Blackman and Harris, by Nuttall (1981)."""
+    """The minimum 4-term window of Blackman and Harris, by Nuttall (1981).
+
+    Examples
+    --------
+    >>> opweave.signal.windows.nuttall(4)
+    tensor([3.6280e-04, 5.2923e-01, 5.2923e-01, 3.6280e-04])
+    """
     a = [0.3635819, 0.4891775, 0.1365995, 0.0106411]
     return general_cosine(M, a=a, sym=sym, dtype=dtype, device=device, requires_grad=requires_grad)
 
@@ -117,7 +153,13 @@ def bartlett(
     M: int, *, sym: bool = True, dtype: DType | None = None, layout: Any = None, device: Place = None,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """1 - |2 n / N - 1|."""
+    """1 - |2 n / N - 1|.
+
+    Examples
+    --------
+    >>> opweave.signal.windows.bartlett(4)
+    tensor([0.0000, 0.6667, 0.6667, 0.0000])
+    """
 
     def values(n: Any) -> Any:
         return 1 - aten.abs.default(n * (2 / _period(M, sym)) - 1)
@@ -129,7 +171,13 @@ def cosine(
     M: int, *, sym: bool = True, dtype: DType | None = None, layout: Any = None, device: Place = None,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """sin(π (n + 1/2) / N), where N is M, or one more without `sym`."""
+    """sin(π (n + 1/2) / N), where N is M, or one more without `sym`.
+
+    Examples
+    --------
+    >>> opweave.signal.windows.cosine(4)
+    tensor([0.3827, 0.9239, 0.9239, 0.3827])
+    """
 
     def values(n: Any) -> Any:
         return aten.sin.default((n + 0.5) * (math.pi / (M + 1 if not sym and M > 1 else M)))
@@ -141,7 +189,13 @@ def exponential(
     M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, dtype: DType | None = None,
     layout: Any = None, device: Place = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """exp(-|n - center| / tau); the center is the middle, if it is not given."""
+    """exp(-|n - center| / tau); the center is the middle, if it is not given.
+
+    Examples
+    --------
+    >>> opweave.signal.windows.exponential(4)
+    tensor([0.2231, 0.6065, 0.6065, 0.2231])
+    """
     if tau <= 0:
         raise ShapeError(f"exponential: Tau must be positive, got: {tau} instead.")
     if sym and center is not None:
@@ -158,7 +212,13 @@ def gaussian(
     M: int, *, std: float = 1.0, sym: bool = True, dtype: DType | None = None, layout: Any = None,
     device: Place = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """exp(-(n - N / 2)² / (2 std²))."""
+    """exp(-(n - N / 2)² / (2 std²)).
+
+    Examples
+    --------
+    >>> opweave.signal.windows.gaussian(4)
+    tensor([0.3247, 0.8825, 0.8825, 0.3247])
+    """
     if std <= 0:
         raise ShapeError(f"gaussian: Standard deviation must be positive, got: {std} instead.")
 
@@ -172,7 +232,13 @@ def kaiser(
     M: int, *, beta: float = 12.0, sym: bool = True, dtype: DType | None = None, layout: Any = None,
     device: Place = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """I0(beta √(1 - (2 n / N - 1)²)) / I0(beta)."""
+    """I0(beta √(1 - (2 n / N - 1)²)) / I0(beta).
+
+    Examples
+    --------
+    >>> opweave.signal.windows.kaiser(4)
+    tensor([5.2773e-05, 5.1884e-01, 5.1884e-01, 5.2773e-05])
+    """
     if beta < 0:
         raise ShapeError(f"kaiser: beta must be non-negative, got: {beta} instead.")
 

@@ -40,6 +40,14 @@ def checkpoint(
     ------
     UnsupportedError
         With a `context_fn`.
+
+    Examples
+    --------
+    >>> x = opweave.ones(2, requires_grad=True)
+    >>> y = opweave.utils.checkpoint.checkpoint(lambda x: x.sin().exp(), x, use_reentrant=False)
+    >>> y.sum().backward()
+    >>> x.grad.shape
+    opweave.Size([2])
     """
     if context_fn is not None:
         raise UnsupportedError("checkpoint: there are no contexts of both runs", got="context_fn", hint="leave it out")
@@ -57,6 +65,13 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, **options: 
         In how many parts.
     input : Tensor
         Of the first.
+
+    Examples
+    --------
+    >>> net = opweave.nn.Sequential(opweave.nn.Linear(3, 3), opweave.nn.ReLU(), opweave.nn.Linear(3, 2))
+    >>> x = opweave.ones(1, 3, requires_grad=True)
+    >>> opweave.utils.checkpoint.checkpoint_sequential(net, 2, x, use_reentrant=False).shape
+    opweave.Size([1, 2])
     """
     chain = list(functions)
     size = max(len(chain) // segments, 1)

@@ -6,22 +6,27 @@ compiler read. It is used again where they are the same.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from opweave.registry import folders
 from opweave.registry.errors import CompileError, Site, UnsupportedError
 from opweave.registry.interrupts import let_through
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl: Any = None
 
 #: What nvcc is given with every source, as PyTorch does: operators of halves are those of `c10::Half` alone.
 CUDA_FLAGS = (
@@ -216,6 +221,10 @@ def _run(command: list[str], job: Job, what: str) -> None:
 @contextmanager
 def _only_one(folder: Path) -> Iterator[None]:
     """One process at a time builds in a folder."""
+    if fcntl is None:
+        raise UnsupportedError(
+            "cpp_extension: libraries cannot be built on this system", got=sys.platform, hint="build them on Linux"
+        )
     with open(folder / "lock", "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

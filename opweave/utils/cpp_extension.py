@@ -37,6 +37,11 @@ def include_paths(device_type: str = "cpu") -> list[str]:
     -------
     list of str
         Opweave's headers, those of apache-tvm-ffi's C ABI, and Python's (which some sources include to be a module).
+
+    Examples
+    --------
+    >>> len(opweave.utils.cpp_extension.include_paths()) > 0
+    True
     """
     del device_type
     package = Path(sys.modules["opweave"].__path__[0])
@@ -44,7 +49,13 @@ def include_paths(device_type: str = "cpu") -> list[str]:
 
 
 def library_paths(device_type: str = "cpu") -> list[str]:
-    """Folders of the libraries that a C++ op library is linked with."""
+    """Folders of the libraries that a C++ op library is linked with.
+
+    Examples
+    --------
+    >>> isinstance(opweave.utils.cpp_extension.library_paths(), list)
+    True
+    """
     del device_type
     return [str(_runtime() / "lib")]
 
@@ -108,8 +119,8 @@ def load(
 
     Examples
     --------
-    >>> opweave.utils.cpp_extension.load("extension_cpp", ["muladd.cpp"])
-    >>> opweave.ops.extension_cpp.mymuladd(a, b, 1.0)
+    >>> opweave.utils.cpp_extension.load("extension_cpp", ["muladd.cpp"])  # doctest: +SKIP
+    >>> opweave.ops.extension_cpp.mymuladd(a, b, 1.0)  # doctest: +SKIP
     """
     if not name.isidentifier():
         raise ArgumentError("cpp_extension.load: the name must be an identifier", got=repr(name))
@@ -162,6 +173,10 @@ def load_inline(
         Do not put `#include <torch/extension.h>` in front.
 
     Other parameters are as of `load`.
+
+    Examples
+    --------
+    >>> ops = opweave.utils.cpp_extension.load_inline("mine", cpp_sources=source)  # doctest: +SKIP
     """
     texts = [cpp_sources] if isinstance(cpp_sources, str) else list(cpp_sources)
     cuda = [cuda_sources] if isinstance(cuda_sources, str) else list(cuda_sources or ())
@@ -207,6 +222,11 @@ def CppExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -
         Files.
     **kwargs
         As of `setuptools.Extension`; `extra_compile_args` may be a dict with `"cxx"` and `"nvcc"`.
+
+    Examples
+    --------
+    >>> opweave.utils.cpp_extension.CppExtension("mine", ["mine.cpp"]).name
+    'mine'
     """
     kwargs["include_dirs"] = [*kwargs.get("include_dirs", ()), *include_paths()]
     kwargs["library_dirs"] = [*kwargs.get("library_dirs", ()), *library_paths()]
@@ -219,7 +239,12 @@ def CppExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -
 
 
 def CUDAExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -> Any:
-    """A `CppExtension` with CUDA sources, which nvcc compiles."""
+    """A `CppExtension` with CUDA sources, which nvcc compiles.
+
+    Examples
+    --------
+    >>> opweave.utils.cpp_extension.CUDAExtension("mine", ["mine.cpp", "mine.cu"])  # doctest: +SKIP
+    """
     return CppExtension(name, sources, *args, **kwargs)
 
 

@@ -340,6 +340,13 @@ def backward(
     ------
     AutogradError
         If a tensor does not require grad, the graph was freed, or a saved tensor was written to.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([2.0, 3.0], requires_grad=True)
+    >>> opweave.autograd.backward((x * x).sum())
+    >>> x.grad
+    tensor([4., 6.])
     """
     outputs = _listed(tensors, "backward")
     grads = _initial(outputs, grad_tensors, "backward")
@@ -405,6 +412,12 @@ def grad(
     ------
     AutogradError
         If an input does not require grad or is not used, or the graph was freed.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([2.0, 3.0], requires_grad=True)
+    >>> opweave.autograd.grad((x * x).sum(), x)
+    (tensor([4., 6.]),)
     """
     if not only_inputs:
         raise ArgumentError("grad: only_inputs=False has no meaning any more", hint="use backward")

@@ -26,7 +26,13 @@ Outputs = tuple[Tensor, ...]
 
 
 class GradcheckError(OpweaveError, RuntimeError):
-    """A gradient that is wrong, or a backward that breaks its rules."""
+    """A gradient that is wrong, or a backward that breaks its rules.
+
+    Examples
+    --------
+    >>> issubclass(opweave.autograd.GradcheckError, RuntimeError)
+    True
+    """
 
 
 def gradcheck(
@@ -87,6 +93,12 @@ def gradcheck(
     ------
     GradcheckError
         If the check fails; shows both Jacobians.
+
+    Examples
+    --------
+    >>> x = opweave.rand(3, dtype=opweave.float64, requires_grad=True)
+    >>> opweave.autograd.gradcheck(opweave.sin, (x,))
+    True
     """
     if check_forward_ad or check_batched_forward_grad:
         raise UnsupportedError("gradcheck: there is no forward mode to check", hint="leave check_forward_ad out")
@@ -146,6 +158,12 @@ def gradgradcheck(
     ------
     GradcheckError
         If the check fails.
+
+    Examples
+    --------
+    >>> x = opweave.rand(3, dtype=opweave.float64, requires_grad=True)
+    >>> opweave.autograd.gradgradcheck(opweave.sin, (x,))
+    True
     """
     if check_fwd_over_rev:
         raise UnsupportedError("gradgradcheck: there is no forward mode to check", hint="leave check_fwd_over_rev out")

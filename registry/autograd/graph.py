@@ -14,6 +14,7 @@ from typing import Any
 
 from opweave.registry.autograd.saved_hooks import (  # noqa: F401  # names of `torch.autograd.graph`
     disable_saved_tensors_hooks,
+    increment_version,
     save_on_cpu,
     saved_tensors_hooks,
 )
@@ -299,6 +300,46 @@ def attach(t: Tensor, node: Node, output: int) -> None:
     meta.grad_fn, meta.output = node, output
     meta.view_version = t._storage.version
     t._keys |= GRAD
+
+
+class allow_mutation_on_saved_tensors:
+    """Let tensors that are saved for backward be written to inside the block: each is copied when it is saved.
+
+    Examples
+    --------
+    >>> x = opweave.ones(3, requires_grad=True)
+    >>> with opweave.autograd.graph.allow_mutation_on_saved_tensors():
+    ...     y = x * 2
+    ...     z = y.sin()
+    ...     _ = y.mul_(10)
+    >>> z.sum().backward()
+    >>> opweave.equal(x.grad, 2 * opweave.full((3,), 2.0).cos())
+    True
+    """
+
+    def __init__(self) -> None:
+        self._hooks = saved_tensors_hooks(self._pack, lambda made: made)
+        #: A copy of each saved state of a tensor, which several ops may save.
+        self._copies: dict[Any, tuple[Tensor, Tensor]] = {}
+
+    def __enter__(self) -> allow_mutation_on_saved_tensors:
+        self._hooks.__enter__()
+        return self
+
+    def __exit__(self, *given: object) -> None:
+        self._copies = {}
+        self._hooks.__exit__(*given)
+
+    def _pack(self, t: Tensor) -> Tensor:
+        key = id(t._storage), t._storage.version, t._sizes, t._strides, t._offset, t._dtype
+        found = self._copies.get(key)
+        if found is None:
+            # The tensor is kept as well, so that its storage's id stays its own.
+            found = self._copies[key] = ops.aten.clone.default(alias_of(t)), alias_of(t)
+        made, edge = alias_of(found[0]), edge_of(t)
+        if edge is not None:
+            attach(made, *edge)
+        return made
 
 
 def alias_of(t: Tensor) -> Tensor:

@@ -19,7 +19,16 @@ def is_grad_enabled() -> bool:
 
 
 class no_grad(set_mode):
-    """Record nothing inside the block, or in the decorated function."""
+    """Record nothing inside the block, or in the decorated function.
+
+    Examples
+    --------
+    >>> x = opweave.ones(2, requires_grad=True)
+    >>> with opweave.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
 
     @overload
     def __new__(cls, orig_func: F) -> F: ...  # type: ignore[misc]  # as a decorator
@@ -34,7 +43,17 @@ class no_grad(set_mode):
 
 
 class enable_grad(set_mode):
-    """Record calls inside the block, or in the decorated function."""
+    """Record calls inside the block, or in the decorated function.
+
+    Examples
+    --------
+    >>> x = opweave.ones(2, requires_grad=True)
+    >>> with opweave.no_grad():
+    ...     with opweave.enable_grad():
+    ...         y = x * 2
+    >>> y.requires_grad
+    True
+    """
 
     @overload
     def __new__(cls, orig_func: F) -> F: ...  # type: ignore[misc]  # as a decorator
@@ -55,6 +74,14 @@ class set_grad_enabled(set_mode):
     ----------
     mode : bool
         Whether calls are recorded.
+
+    Examples
+    --------
+    >>> x = opweave.ones(2, requires_grad=True)
+    >>> with opweave.set_grad_enabled(False):
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
     """
 
     def __init__(self, mode: bool):
@@ -88,6 +115,14 @@ class inference_mode(set_mode):
     ----------
     mode : bool
         False switches it off inside a block where it is on, and recording on, whatever was in force outside.
+
+    Examples
+    --------
+    >>> x = opweave.ones(2, requires_grad=True)
+    >>> with opweave.inference_mode():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
     """
 
     @overload

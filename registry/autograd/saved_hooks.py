@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from opweave.registry.device import cpu
@@ -73,6 +73,21 @@ class save_on_cpu(saved_tensors_hooks):
             return t if device is cpu else aten._to_copy.default(t, device=device)
 
         super().__init__(pack, unpack)
+
+
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
+    """Note that something else wrote to tensors: a backward pass that needs what was there raises.
+
+    Examples
+    --------
+    >>> x = opweave.ones(2)
+    >>> before = x._version
+    >>> opweave.autograd.graph.increment_version(x)
+    >>> x._version - before
+    1
+    """
+    for t in [tensor] if isinstance(tensor, Tensor) else tensor:
+        t._bump()
 
 
 @contextlib.contextmanager

@@ -116,7 +116,7 @@ def check_agreement(
             raise kind(
                 f"{what}: {other} does not fit {one}: {leaf_name(fn, i)} has another {differs}",
                 got=f"{one}: {describe(a)}, {other}: {describe(b)}",
-                hint=hint,
+                hint=hint or f"both give results of one {differs}",
             )
 
 

@@ -20,7 +20,9 @@ def new_libraries() -> list[str]:
 
     `from . import _C` is how many packages load their ops: the module has nothing for Python, its library registers.
     """
-    found = []
+    found: list[str] = []
+    if not hasattr(os, "RTLD_NOLOAD"):  # Windows, whose modules are no `.so`
+        return found
     for module in list(sys.modules.values()):
         path = getattr(module, "__file__", None)
         if isinstance(path, str) and path.endswith(".so") and path not in _seen:

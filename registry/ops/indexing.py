@@ -62,7 +62,9 @@ def _check_indices(op: str, self: Tensor, indices: Sequence[Tensor | None]) -> N
             used += 1
             continue
         if index._dtype not in _INDEX_TYPES and index._dtype not in MASK_TYPES:
-            raise DTypeError(f"{op}: index tensors must have an integer type or bool", got=describe(index))
+            raise DTypeError(
+                f"{op}: index tensors must have an integer type or bool", got=describe(index), hint="index.long()"
+            )
         if index._dtype in MASK_TYPES:
             covered = self._sizes[used : used + index.ndim]
             if covered != index._sizes:
@@ -331,7 +333,10 @@ def _gather_spec(self: Tensor, dim: int, index: Tensor, sparse_grad: bool = Fals
     if index._dtype not in (dtypes.int64, dtypes.int32) and 0 not in index._sizes:
         raise DTypeError("gather: the index must be int64", got=describe(index))
     if max(index.ndim, 1) != max(self.ndim, 1) and index.numel():
-        raise ShapeError("gather: the index must have as many dimensions as the tensor", got=describe([self, index]))
+        raise ShapeError(
+            "gather: the index must have as many dimensions as the tensor", got=describe([self, index]),
+            hint="index.unsqueeze(-1).expand(...), or take_along_dim, which broadcasts",
+        )  # fmt: skip
     if self.ndim == index.ndim:
         for d, (size, limit) in enumerate(zip(index._sizes, self._sizes, strict=True)):
             if d != axis and size > limit:

@@ -48,7 +48,9 @@ def _folded(self: Tensor, other: Tensor) -> Tensor:
     inner = other._sizes[0]
     if self._sizes[-1] != inner:
         raise ShapeError(
-            f"matmul: cannot multiply {list(self._sizes)} by {list(other._sizes)}", got=described((self, other))
+            f"matmul: cannot multiply {list(self._sizes)} by {list(other._sizes)}",
+            got=described((self, other)),
+            hint=f"the last size of the first is that of the second's rows, {inner}; nn.Flatten() and .mT change sizes",
         )
     flat = aten.reshape.default(self, [math.prod(self._sizes[:-1]), inner])
     product = aten.mm.default(flat, other) if other.ndim == 2 else aten.mv.default(flat, other)

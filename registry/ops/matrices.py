@@ -162,7 +162,12 @@ def raise_errors(op: str, info: Any, problem: str) -> None:
     for k, code in enumerate(codes):
         if code:
             place = f"(Batch element {k}): " if info.ndim else ""
-            raise LinAlgError(f"{op}: {place}{problem.format(info=code)}", got=f"info={code}")
+            raise LinAlgError(
+                f"{op}: {place}{problem.format(info=code)}", got=f"info={code}",
+                hint=f"opweave.{op}_ex tells it by a number; linalg.lstsq and linalg.pinv take such matrices"
+                if op in ("linalg.inv", "linalg.solve")
+                else "look at the matrix; adding a small multiple of opweave.eye(n) may help",
+            )  # fmt: skip
 
 
 # ---- parts ---------------------------------------------------------------------------------------------------------

@@ -74,7 +74,10 @@ def _parsed(equation: str, tensors: Sequence[Tensor]) -> tuple[list[list[Label]]
     output: list[Label] = []
     for part in _labels(right, equation):
         if part != "..." and part not in counts:
-            raise ShapeError(f"einsum: the result has {part!r}, which no operand has", got=repr(equation))
+            raise ShapeError(
+                f"einsum: the result has {part!r}, which no operand has", got=repr(equation),
+                hint="each letter behind -> stands before it, too",
+            )  # fmt: skip
         output += spread if part == "..." else [part]
     if len(set(output)) < len(output):
         raise ShapeError("einsum: a subscript stands twice in the result", got=repr(equation))

@@ -38,6 +38,12 @@ class Generator:
     ----------
     device : Device or str
         Where its numbers are made.
+
+    Examples
+    --------
+    >>> generator = opweave.Generator().manual_seed(0)
+    >>> opweave.randint(10, (3,), generator=generator).shape
+    opweave.Size([3])
     """
 
     def __init__(self, device: Any = "cpu"):

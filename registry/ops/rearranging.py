@@ -34,8 +34,9 @@ def repeat(self: Tensor, repeats: Sequence[int]) -> Tensor:
     lead = len(repeats) - self.ndim
     if lead < 0 or any(r < 0 for r in repeats):
         raise ShapeError(
-            "repeat: needs a non-negative count for each dimension", got=f"{list(repeats)} for {describe(self)}"
-        )
+            "repeat: needs a non-negative count for each dimension", got=f"{list(repeats)} for {describe(self)}",
+            hint=f"a count for each dimension: x.repeat({', '.join(['2'] * self.ndim)})",
+        )  # fmt: skip
     aten = ops.aten
     sizes = (*(1,) * lead, *self._sizes)
     # Each dimension gets a neighbour of size 1 to be stretched: (s0, s1) is seen as (1, s0, 1, s1).

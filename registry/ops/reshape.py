@@ -251,7 +251,8 @@ def unfold(sizes: Sizes, strides: Sequence[Any], offset: Any, dimension: int, si
         raise ShapeError(
             "unfold: a window must fit into the dimension, and the step be 1 or more",
             got=f"size={size}, step={step}, dimension {dimension} of size {extent}",
-        )
+            hint=f"size is at most {extent}",
+        )  # fmt: skip
     if not sizes:
         return (size,), (1,), offset
     count = (extent - size) // step + 1

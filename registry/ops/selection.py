@@ -162,7 +162,7 @@ masked_fill.backward(self=lambda grad, mask: dropped(mask, grad))
 def _clamp_types(x: Any, low: Any = None, high: Any = None, *, min: Any = None, max: Any = None) -> tuple[DType, DType]:
     bounds = [bound for bound in (low, high, min, max) if bound is not None]
     if not bounds:
-        raise ArgumentError("clamp: needs min or max")
+        raise ArgumentError("clamp: needs min or max", got=describe(x), hint="x.clamp(min=0)")
     common = result_type(x, *bounds)
     for limit in bounds:
         if isinstance(limit, (int, float, complex)):

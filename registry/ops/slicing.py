@@ -159,8 +159,8 @@ def split_with_sizes(self: Tensor, split_sizes: Sizes, dim: int = 0) -> list[Ten
     elif not total or any(size < 0 for size in split_sizes):
         raise ShapeError(
             f"split: sizes {list(split_sizes)} do not add up to dimension {at} with size {self._sizes[at]}",
-            got=describe(self),
-        )
+            got=describe(self), hint="an int splits into pieces of that size",
+        )  # fmt: skip
     pieces, start = [], 0
     for size in split_sizes:
         pieces.append(ops.aten.slice.Tensor(self, at, start, start + size))

@@ -120,7 +120,8 @@ def _topk_specs(
     _check_order("topk", self, "iuf")
     size = self._sizes[axis] if self._sizes else 1
     for right in (k >= 0, k <= size):
-        demand(right, f"topk: k={k} is outside dimension {axis} with size {size}", ShapeError)
+        demand(right, f"topk: k={k} is outside dimension {axis} with size {size}", ShapeError,
+               got=describe(self), hint=f"k is at most {size}")  # fmt: skip
     sizes = (*self._sizes[:axis], k, *self._sizes[axis + 1 :]) if self._sizes else ()
     return contiguous(sizes, self._dtype, self._device), contiguous(sizes, dtypes.int64, self._device)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from opweave.registry.autograd import function
 from opweave.registry.batched import BatchedTensor, Level, make_batched
 from opweave.registry.errors import ArgumentError, RegistrationError, ShapeError
+from opweave.registry.interrupts import let_through
 from opweave.registry.op import OpOverload
 from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.tensor import Tensor, describe
@@ -48,14 +50,26 @@ def call_batch_rule(op: OpOverload, rule: Callable[..., Any], args: tuple[Any, .
     Parameters
     ----------
     rule : callable
-        `rule(info, in_dims, *args, **kwargs) -> (outputs, out_dims)`.
+        `rule(info, in_dims, *args, **kwargs) -> (outputs, out_dims)`. It gets all arguments of the op; where it takes
+        fewer, those that are left at their defaults are left out.
 
     Raises
     ------
     RegistrationError, ShapeError
         If what it returns is no such pair, or the dimensions do not count the examples.
     """
+    if not _takes(rule, args, kwargs):
+        args, kwargs = op.trim(args, kwargs)
     return _called(op.name, rule, args, kwargs)
+
+
+def _takes(rule: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    try:
+        inspect.signature(rule).bind(None, None, *args, **kwargs)
+    except (TypeError, ValueError) as error:  # a function of C may have no signature
+        let_through(error)
+        return isinstance(error, ValueError)
+    return True
 
 
 def _called(name: str, rule: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

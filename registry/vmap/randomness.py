@@ -44,6 +44,7 @@ def _random(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[st
     if level.randomness == "error":
         raise UnsupportedError(
             f"vmap: the random op {op} was called with randomness='error'",
+            got="randomness='error'",
             hint="vmap(..., randomness='different') draws anew for each example, 'same' once for all",
         )
     values = bound(op, args, kwargs)

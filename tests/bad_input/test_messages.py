@@ -65,6 +65,22 @@ class Twice(opweave.autograd.Function):
         return g, g
 
 
+class Uninitialized(opweave.nn.Module):
+    def __init__(self):
+        self.layer = opweave.nn.Linear(3, 2)
+
+
+class Misnamed(opweave.nn.Module):
+    def foward(self, x):
+        return x
+
+
+def used_twice() -> None:
+    parameters = opweave.nn.Linear(3, 2).parameters()
+    opweave.optim.SGD(parameters, lr=0.1)
+    opweave.optim.SGD(parameters, lr=0.1)
+
+
 def leaf() -> Tensor:
     return opweave.ones(3, requires_grad=True)
 
@@ -118,3 +134,26 @@ def test_message(expression: str, expected: str, line: int, names: dict[str, Any
 
 def test_there_are_a_hundred() -> None:
     assert len({expression for expression, _, _ in ENTRIES}) >= 100
+
+
+def test_a_name_that_is_close_is_named() -> None:
+    for holder, name, close in ((opweave, "sotfmax", "softmax"), (opweave.ops.aten, "sotfmax", "softmax")):
+        with pytest.raises(AttributeError) as caught:
+            getattr(holder, name)
+        assert str(caught.value).endswith(f". Did you mean: {close!r}?")
+        assert caught.value.name == name and not hasattr(holder, "nothing_like_it_at_all")
+    with pytest.raises(AttributeError) as caught:
+        _ = opweave.profiler
+    assert "Did you mean" not in str(caught.value)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_sequence_of_modules_says_which_one_it_was(compiled: bool) -> None:
+    nn = opweave.nn
+    net: Any = nn.Sequential(nn.Linear(3, 8), nn.Sequential(nn.ReLU(), nn.Linear(4, 2)))
+    with pytest.raises(OpweaveError) as caught:
+        (opweave.compile(net) if compiled else net)(opweave.ones(2, 3))
+    assert caught.value.__notes__ == [
+        "  in:   Sequential[1], Linear(in_features=4, out_features=2, bias=True)",
+        "  in:   Sequential[1], Sequential()",
+    ]

@@ -53,8 +53,7 @@ MISSING: dict[str, dict[str, str]] = {
     "func": {_NOT_YET: "rearrange replace_all_batch_norm_modules_", _PASSING: "debug_unwrap"},
     "autograd.graph": {
         _NOT_YET: (
-            "GradientEdge allow_mutation_on_saved_tensors get_gradient_edge increment_version "
-            "register_multi_grad_hook"
+            "GradientEdge get_gradient_edge register_multi_grad_hook"
         ),
         _UNSTABLE: (
             "region_activation_memory_budget set_override_stale_capture_stream "

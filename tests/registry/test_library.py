@@ -687,6 +687,40 @@ def test_a_kernel_registered_while_switched_off_stays_off(ns):
     assert value(f(X)) == 2
 
 
+def test_without_its_only_kernel_an_op_is_the_function_that_it_was_made_of(ns):
+    f = opweave.library.custom_op(
+        f"{ns}::f", lambda x: tensor(1), mutates_args=(), schema="(Tensor x) -> Tensor", device_types="cpu"
+    )
+    with f.set_kernel_enabled("cpu", enabled=False):
+        assert value(f(X)) == 1
+        f.register_kernel("cpu", lambda x: tensor(2))
+        assert value(f(X)) == 1
+    assert value(f(X)) == 2
+
+
+def test_a_batching_rule_takes_defaults_or_does_without(ns):
+    seen = []
+
+    def whole(info, in_dims, x, n, y, *, k):
+        seen.append((in_dims, n, y, k))
+        return x * n * k, in_dims[0]
+
+    def short(info, in_dims, x):
+        seen.append(in_dims)
+        return x * 2, in_dims[0]
+
+    for rule, expected in ((whole, ((0, None, None), 2, None, 1.0)), (short, (0,))):
+        f = opweave.library.custom_op(
+            f"{ns}::f", lambda x, n=2, y=None, *, k=1.0: x * n * k, mutates_args=(),
+            schema="(Tensor x, int n=2, Tensor? y=None, *, float k=1.0) -> Tensor",
+        )  # fmt: skip
+        f.register_vmap(rule)
+        assert opweave.vmap(f)(opweave.ones(3, 2)).tolist() == [[2, 2]] * 3
+        assert seen.pop() == expected
+    with pytest.raises(TypeError):
+        opweave.vmap(lambda x: f(x, 3))(opweave.ones(3, 2))
+
+
 def test_compiled_code_sees_the_switch(ns):
     f = switched(ns)
     f.register_fake(lambda x: x.new_empty(1))

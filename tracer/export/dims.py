@@ -249,7 +249,11 @@ def _of_tensor(path: str, spec: Any, value: Tensor) -> dict[int, Any]:
     found: dict[int, Any] = {}
     for dim, entry in entries.items():
         if type(dim) is not int or not 0 <= dim < value.dim():
-            raise ArgumentError(f"export: {path} has no dim {dim!r}", got=describe(value))
+            raise ArgumentError(
+                f"export: {path} has no dim {dim!r}",
+                got=describe(value),
+                hint=f"{{0: Dim('n')}} is the first of {value.ndim}",
+            )
         if isinstance(entry, (Dim, DerivedDim)) or entry is Dim.DYNAMIC or entry is Dim.AUTO:
             found[dim] = entry
         elif type(entry) is int and entry != value._sizes[dim]:

@@ -73,6 +73,14 @@ class ExportedProgram:
         What it may do, where it was loaded as a stranger's.
     default_dtype : DType
         The default dtype when it was exported: what some of its ops give depends on it.
+
+    Examples
+    --------
+    >>> program = opweave.export.export(opweave.nn.Linear(3, 2), (opweave.ones(1, 3),))
+    >>> sorted(program.state_dict)
+    ['bias', 'weight']
+    >>> program.graph_signature.user_inputs
+    ('input_1',)
     """
 
     def __init__(

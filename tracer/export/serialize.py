@@ -84,6 +84,11 @@ def save(program: ExportedProgram, path_or_file: Any) -> None:
         are descriptors or tuples, a call of a Python function.
     GraphError
         If the graph breaks its rules.
+
+    Examples
+    --------
+    >>> program = opweave.export.export(lambda x: x + 1, (opweave.ones(3),))
+    >>> opweave.export.save(program, "f.opweave")  # doctest: +SKIP
     """
     given: Any = program
     if not isinstance(given, ExportedProgram):
@@ -127,6 +132,11 @@ def load(
         (further arguments with defaults are no difference).
     DeviceError
         If it has tensors of a device that is not there.
+
+    Examples
+    --------
+    >>> program = opweave.export.load("f.opweave")  # doctest: +SKIP
+    >>> program.module()(opweave.ones(3))  # doctest: +SKIP
     """
     limits = Limits.made(allow, steps, nbytes) if untrusted else None
     manifest, entries = archive.read(path_or_file)

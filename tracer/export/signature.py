@@ -11,14 +11,28 @@ from opweave.registry.dataclass import dataclass
 
 @dataclass(frozen=True)
 class TensorArgument:
-    """A tensor; `name` is the node that stands for it."""
+    """A tensor; `name` is the node that stands for it.
+
+    Examples
+    --------
+    >>> program = opweave.export.export(lambda x: x + 1, (opweave.ones(3),))
+    >>> program.graph_signature.input_specs[0].arg
+    TensorArgument(name='x')
+    """
 
     name: str
 
 
 @dataclass(frozen=True)
 class ConstantArgument:
-    """A value that is part of the graph; as an input it must be given again."""
+    """A value that is part of the graph; as an input it must be given again.
+
+    Examples
+    --------
+    >>> program = opweave.export.export(lambda x, n: x + n, (opweave.ones(3), 2))
+    >>> type(program.graph_signature.input_specs[1].arg).__name__
+    'ConstantArgument'
+    """
 
     name: str
     value: Any
@@ -28,7 +42,13 @@ ArgumentSpec = TensorArgument | ConstantArgument
 
 
 class InputKind(Enum):
-    """What an input is."""
+    """What an input is.
+
+    Examples
+    --------
+    >>> opweave.export.InputKind.PARAMETER.name
+    'PARAMETER'
+    """
 
     USER_INPUT = auto()
     PARAMETER = auto()
@@ -50,6 +70,12 @@ class InputSpec:
         Its name among the program's tensors; None for a user input.
     path : str
         How a message names it: for a user input the parameter and the place in it, `x['scale'][0]`.
+
+    Examples
+    --------
+    >>> program = opweave.export.export(lambda x: x + 1, (opweave.ones(3),))
+    >>> program.graph_signature.input_specs[0].kind.name
+    'USER_INPUT'
     """
 
     kind: InputKind
@@ -62,14 +88,27 @@ class InputSpec:
 
 
 class OutputKind(Enum):
-    """What an output is."""
+    """What an output is.
+
+    Examples
+    --------
+    >>> opweave.export.OutputKind.USER_OUTPUT.name
+    'USER_OUTPUT'
+    """
 
     USER_OUTPUT = auto()
 
 
 @dataclass(frozen=True)
 class OutputSpec:
-    """One output of the graph."""
+    """One output of the graph.
+
+    Examples
+    --------
+    >>> program = opweave.export.export(lambda x: x + 1, (opweave.ones(3),))
+    >>> program.graph_signature.output_specs[0].kind.name
+    'USER_OUTPUT'
+    """
 
     kind: OutputKind
     arg: ArgumentSpec
@@ -94,6 +133,12 @@ class ExportGraphSignature:
         One for each result.
     mutated : tuple of str
         Placeholders that the graph writes.
+
+    Examples
+    --------
+    >>> program = opweave.export.export(opweave.nn.Linear(3, 2), (opweave.ones(1, 3),))
+    >>> [spec.kind.name for spec in program.graph_signature.input_specs]
+    ['PARAMETER', 'PARAMETER', 'USER_INPUT']
     """
 
     input_specs: list[InputSpec]

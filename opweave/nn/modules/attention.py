@@ -8,7 +8,7 @@ from opweave.nn import functional as F, init
 from opweave.nn.modules.linear import NonDynamicallyQuantizableLinear, empty
 from opweave.nn.modules.module import Module
 from opweave.nn.parameter import Parameter
-from opweave.registry.errors import ArgumentError, ShapeError
+from opweave.registry.errors import ArgumentError, DomainError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe
 
@@ -78,8 +78,10 @@ class MultiheadAttention(Module):
     ) -> None:
         super().__init__()
         if embed_dim <= 0 or num_heads <= 0:
-            raise ValueError(
-                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads}"
+            raise DomainError(
+                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads}",
+                got=f"embed_dim={embed_dim}, num_heads={num_heads}",
+                hint="nn.MultiheadAttention(embed_dim=64, num_heads=4), for one",
             )
         self.embed_dim = embed_dim
         self.kdim = embed_dim if kdim is None else kdim
@@ -90,7 +92,11 @@ class MultiheadAttention(Module):
         self.batch_first = batch_first
         self.head_dim = embed_dim // num_heads
         if self.head_dim * num_heads != embed_dim:
-            raise AssertionError("embed_dim must be divisible by num_heads")
+            raise DomainError(
+                "embed_dim must be divisible by num_heads",
+                got=f"embed_dim={embed_dim}, num_heads={num_heads}",
+                hint="each head has embed_dim / num_heads of the width",
+            )
         options = {"device": device, "dtype": dtype}
         if self._qkv_same_embed_dim:
             self.in_proj_weight = empty(3 * embed_dim, embed_dim, **options)

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from opweave.nn.modules.module import Module, indented
 from opweave.nn.parameter import Parameter
-from opweave.registry.errors import ArgumentError
+from opweave.registry.errors import ArgumentError, OpweaveError
 from opweave.registry.tensor import Tensor
 
 
@@ -99,8 +99,12 @@ class Sequential(Module):
 
     def forward(self, input: Any) -> Any:
         """The modules one after the other."""
-        for module in self._modules.values():
-            input = module(input)
+        for name, module in self._modules.items():
+            try:
+                input = module(input)
+            except OpweaveError as error:
+                error.add_note(f"  in:   {type(self).__name__}[{name}], {type(module).__name__}({module.extra_repr()})")
+                raise
         return input
 
 

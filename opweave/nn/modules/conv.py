@@ -10,7 +10,7 @@ from opweave.nn import functional as F, init
 from opweave.nn.modules.linear import empty
 from opweave.nn.modules.module import Module
 from opweave.nn.parameter import Parameter
-from opweave.registry.errors import ShapeError
+from opweave.registry.errors import DomainError, ShapeError
 from opweave.registry.tensor import Tensor, describe
 
 _MODES = ("zeros", "reflect", "replicate", "circular")
@@ -47,18 +47,40 @@ class _ConvNd(Module):
     ) -> None:
         super().__init__()
         if groups <= 0:
-            raise ValueError("groups must be a positive integer")
+            raise DomainError(
+                "groups must be a positive integer", got=f"groups={groups}", hint="1 connects all channels"
+            )
         if in_channels % groups:
-            raise ValueError("in_channels must be divisible by groups")
+            raise DomainError(
+                "in_channels must be divisible by groups",
+                got=f"in_channels={in_channels}, groups={groups}",
+                hint="each group has as many channels",
+            )
         if out_channels % groups:
-            raise ValueError("out_channels must be divisible by groups")
+            raise DomainError(
+                "out_channels must be divisible by groups",
+                got=f"out_channels={out_channels}, groups={groups}",
+                hint="each group has as many channels",
+            )
         if isinstance(padding, str):
             if padding not in ("same", "valid"):
-                raise ValueError(f"Invalid padding string {padding!r}, should be one of 'same', 'valid'")
+                raise DomainError(
+                    f"Invalid padding string {padding!r}, should be one of 'same', 'valid'",
+                    got=f"padding={padding!r}",
+                    hint="or a number for each dimension",
+                )
             if padding == "same" and any(step != 1 for step in stride):
-                raise ValueError("padding='same' is not supported for strided convolutions")
+                raise DomainError(
+                    "padding='same' is not supported for strided convolutions",
+                    got=f"stride={stride}",
+                    hint="padding=kernel_size // 2, for odd kernels",
+                )
         if padding_mode not in _MODES:
-            raise ValueError(f"padding_mode must be one of {_MODES}, but got padding_mode='{padding_mode}'")
+            raise DomainError(
+                f"padding_mode must be one of {_MODES}, but got padding_mode='{padding_mode}'",
+                got=f"padding_mode={padding_mode!r}",
+                hint=f"one of {', '.join(map(repr, _MODES))}",
+            )
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.kernel_size = kernel_size
@@ -211,7 +233,11 @@ class _ConvTransposeNd(_ConvNd):
     ) -> None:
         dims = self._dims
         if padding_mode != "zeros":
-            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+            raise DomainError(
+                f'Only "zeros" padding mode is supported for {type(self).__name__}',
+                got=f"padding_mode={padding_mode!r}",
+                hint="pad the result by nn.functional.pad",
+            )
         super().__init__(
             in_channels, out_channels, several(kernel_size, dims), several(stride, dims), several(padding, dims),
             several(dilation, dims), True, several(output_padding, dims), groups, bias, padding_mode, device, dtype,

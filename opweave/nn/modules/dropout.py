@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from opweave.nn import functional as F
 from opweave.nn.modules.module import Module
+from opweave.registry.errors import DomainError
 from opweave.registry.tensor import Tensor
 
 
@@ -11,7 +12,11 @@ class _DropoutNd(Module):
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         if p < 0 or p > 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+            raise DomainError(
+                f"dropout probability has to be between 0 and 1, but got {p}",
+                got=f"p={p}",
+                hint="the probability of an element being zeroed: nn.Dropout(0.5)",
+            )
         self.p = p
         self.inplace = inplace
 

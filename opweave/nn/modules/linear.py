@@ -8,6 +8,7 @@ from typing import Any
 from opweave.nn import functional as F, init
 from opweave.nn.modules.module import Module
 from opweave.nn.parameter import Parameter
+from opweave.registry.errors import DomainError
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
 
@@ -117,7 +118,11 @@ class Bilinear(Module):
     ) -> None:  # fmt: skip
         super().__init__()
         if in1_features <= 0:
-            raise ValueError(f"in1_features must be > 0, but got {in1_features}")
+            raise DomainError(
+                f"in1_features must be > 0, but got {in1_features}",
+                got=f"in1_features={in1_features}",
+                hint="nn.Bilinear(in1_features, in2_features, out_features)",
+            )
         self.in1_features = in1_features
         self.in2_features = in2_features
         self.out_features = out_features

@@ -8,6 +8,7 @@ from typing import Any
 from opweave.nn import functional as F
 from opweave.nn.modules.arranging import PairwiseDistance
 from opweave.nn.modules.module import Module
+from opweave.registry.errors import DomainError
 from opweave.registry.tensor import Tensor
 
 
@@ -380,7 +381,7 @@ class MultiMarginLoss(_WeightedLoss):
     ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
         if p not in (1, 2):
-            raise ValueError("only p == 1 and p == 2 supported")
+            raise DomainError("only p == 1 and p == 2 supported", got=f"p={p}", hint="p=1, or p=2 for squares")
         self.p = p
         self.margin = margin
 
@@ -460,7 +461,11 @@ class TripletMarginLoss(_Loss):
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         if margin <= 0:
-            raise ValueError(f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead")
+            raise DomainError(
+                f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead",
+                got=f"margin={margin}",
+                hint="margin=1.0, for one",
+            )
         self.margin = margin
         self.p = p
         self.eps = eps
@@ -494,7 +499,11 @@ class TripletMarginWithDistanceLoss(_Loss):
     ) -> None:
         super().__init__(reduction=reduction)
         if margin <= 0:
-            raise ValueError(f"expected margin to be greater than 0, got {margin} instead")
+            raise DomainError(
+                f"expected margin to be greater than 0, got {margin} instead",
+                got=f"margin={margin}",
+                hint="margin=1.0, for one",
+            )
         self.distance_function = distance_function if distance_function is not None else PairwiseDistance()
         self.margin = margin
         self.swap = swap

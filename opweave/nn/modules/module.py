@@ -16,7 +16,14 @@ from opweave.nn.parameter import PASSING, Buffer, Parameter
 from opweave.registry.autograd.mode import no_grad
 from opweave.registry.device import Device, parse_device
 from opweave.registry.dtypes import DType, as_dtype, bfloat16, float16, float32, float64
-from opweave.registry.errors import ArgumentError, DTypeError
+from opweave.registry.errors import (
+    ArgumentError,
+    DomainError,
+    DTypeError,
+    NamingError,
+    UninitializedError,
+    UnsupportedError,
+)
 from opweave.registry.memory_format import MemoryFormat
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe
@@ -67,7 +74,11 @@ class Module(Hooked, Stateful):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes; a subclass says it."""
-        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+        raise UnsupportedError(
+            f'Module [{type(self).__name__}] is missing the required "forward" function',
+            got=f"class {type(self).__name__}(nn.Module), called with {len(args) + len(kwargs)} arguments",
+            hint="define forward(self, x), by this name",
+        )
 
     # ---- attributes --------------------------------------------------------------------------------------------------
 
@@ -143,8 +154,10 @@ class Module(Hooked, Stateful):
     def _store(self, kind: str) -> dict[str, Any]:
         held = self.__dict__.get(kind)
         if held is None:
-            raise AttributeError(
-                f"cannot assign {kind.strip('_')} to {type(self).__name__} before Module.__init__() call"
+            raise UninitializedError(
+                f"cannot assign {kind.strip('_')} to {type(self).__name__} before Module.__init__() call",
+                got=f"{type(self).__name__}.__init__ has not called it",
+                hint="super().__init__() is the first line of __init__",
             )
         return held
 
@@ -162,11 +175,21 @@ class Module(Hooked, Stateful):
         if not isinstance(name, str):
             raise ArgumentError(f"{kind} name should be a string", got=type(name).__name__)
         if "." in name:
-            raise KeyError(f'{kind} name can\'t contain ".", got: {name}')
+            raise NamingError(
+                f'{kind} name can\'t contain ".", got: {name}',
+                got=repr(name),
+                hint="dots separate the names of modules in a path",
+            )
         if not name:
-            raise KeyError(f'{kind} name can\'t be empty string ""')
+            raise NamingError(
+                f'{kind} name can\'t be empty string ""', got=repr(name), hint="a name as attributes have it"
+            )
         if hasattr(self, name) and name not in self.__dict__[store]:
-            raise KeyError(f"attribute {name!r} already exists")
+            raise NamingError(
+                f"attribute {name!r} already exists",
+                got=f"{type(self).__name__}.{name} is {_brief(getattr(self, name))}",
+                hint="choose another name, or del it first",
+            )
 
     def register_parameter(self, name: str, param: Any) -> None:
         """Keep a parameter, or None, under a name.
@@ -189,9 +212,11 @@ class Module(Hooked, Stateful):
                     hint="nn.Parameter(tensor)",
                 )  # fmt: skip
             if param.grad_fn is not None:
-                raise ValueError(
+                raise DomainError(
                     f"cannot assign a non-leaf tensor to parameter {name!r}: a parameter is no result of other ones; "
-                    "compute it in forward"
+                    "compute it in forward",
+                    got=describe(param),
+                    hint="nn.Parameter(tensor.detach()) is a parameter of its own",
                 )
         self.__dict__["_parameters"][name] = param
 
@@ -458,7 +483,9 @@ class Module(Hooked, Stateful):
             If the mode is no bool.
         """
         if type(mode) is not bool:
-            raise ValueError("training mode is expected to be boolean")
+            raise DomainError(
+                "training mode is expected to be boolean", got=repr(mode), hint="module.train() or module.eval()"
+            )
         self.training = mode
         for module in self.children():
             module.train(mode)

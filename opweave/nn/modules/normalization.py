@@ -10,6 +10,7 @@ from opweave.nn import functional as F, init
 from opweave.nn.modules.linear import empty
 from opweave.nn.modules.module import Module
 from opweave.nn.parameter import Parameter
+from opweave.registry.errors import DomainError
 from opweave.registry.tensor import Tensor
 
 
@@ -163,7 +164,11 @@ class GroupNorm(Module):
     ) -> None:
         super().__init__()
         if num_channels % num_groups:
-            raise ValueError("num_channels must be divisible by num_groups")
+            raise DomainError(
+                "num_channels must be divisible by num_groups",
+                got=f"num_channels={num_channels}, num_groups={num_groups}",
+                hint="each group has as many channels",
+            )
         self.num_groups = num_groups
         self.num_channels = num_channels
         self.eps = eps

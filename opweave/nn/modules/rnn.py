@@ -10,7 +10,7 @@ from opweave.nn.modules.linear import empty
 from opweave.nn.modules.module import Module
 from opweave.nn.parameter import Parameter
 from opweave.nn.utils.rnn import PackedSequence
-from opweave.registry.errors import ArgumentError, ShapeError
+from opweave.registry.errors import ArgumentError, DomainError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe
 
@@ -50,7 +50,13 @@ def step(mode: str, from_input: Tensor, from_hidden: Tensor, state: tuple[Tensor
 
 
 class RNNBase(Module):
-    """What `RNN`, `LSTM` and `GRU` have in common; parameters as of `LSTM`."""
+    """What `RNN`, `LSTM` and `GRU` have in common; parameters as of `LSTM`.
+
+    Examples
+    --------
+    >>> [name for name, _ in opweave.nn.LSTM(3, 4).named_parameters()]
+    ['weight_ih_l0', 'weight_hh_l0', 'bias_ih_l0', 'bias_hh_l0']
+    """
 
     def __init__(
         self,
@@ -72,13 +78,29 @@ class RNNBase(Module):
         if not isinstance(hidden_size, int):
             raise ArgumentError("hidden_size should be of type int", got=type(hidden_size).__name__)
         if hidden_size <= 0 or num_layers <= 0:
-            raise ValueError("hidden_size and num_layers must be greater than zero")
+            raise DomainError(
+                "hidden_size and num_layers must be greater than zero",
+                got=f"hidden_size={hidden_size}, num_layers={num_layers}",
+                hint=f"nn.{mode}({input_size}, 64, num_layers=2), for one",
+            )
         if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
-            raise ValueError("dropout should be a number in range [0, 1], the probability of an element being zeroed")
+            raise DomainError(
+                "dropout should be a number in range [0, 1], the probability of an element being zeroed",
+                got=f"dropout={dropout!r}",
+                hint="0.0 zeroes nothing",
+            )
         if proj_size < 0 or proj_size >= hidden_size:
-            raise ValueError("proj_size has to be a positive integer, smaller than hidden_size, or zero")
+            raise DomainError(
+                "proj_size has to be a positive integer, smaller than hidden_size, or zero",
+                got=f"proj_size={proj_size}, hidden_size={hidden_size}",
+                hint="0 leaves the projection out",
+            )
         if proj_size and mode != "LSTM":
-            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+            raise DomainError(
+                "proj_size argument is only supported for LSTM, not RNN or GRU",
+                got=f"proj_size={proj_size}",
+                hint="leave it out, and put an nn.Linear behind it",
+            )
         self.mode = mode
         self.input_size = input_size
         self.hidden_size = hidden_size
@@ -209,8 +231,8 @@ class RNNBase(Module):
         if input._sizes[-1] != self.input_size:
             raise ShapeError(
                 f"{type(self).__name__}: input.size(-1) must be equal to input_size. Expected {self.input_size}",
-                got=describe(input),
-            )
+                got=describe(input), hint=f"nn.{type(self).__name__}({input._sizes[-1]}, {self.hidden_size})",
+            )  # fmt: skip
         alone = input.ndim == 2
         if alone:
             input = aten.unsqueeze.default(input, 1)
@@ -277,7 +299,11 @@ class RNN(RNNBase):
         dtype: Any = None,
     ) -> None:
         if nonlinearity not in ("tanh", "relu"):
-            raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
+            raise DomainError(
+                f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.",
+                got=f"nonlinearity={nonlinearity!r}",
+                hint="'tanh' or 'relu'",
+            )
         super().__init__(
             f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, bias, batch_first, dropout,
             bidirectional, 0, device, dtype,
@@ -357,7 +383,13 @@ class GRU(RNNBase):
 
 
 class RNNCellBase(Module):
-    """One step of a recurrent network."""
+    """One step of a recurrent network.
+
+    Examples
+    --------
+    >>> [name for name, _ in opweave.nn.GRUCell(3, 4).named_parameters()]
+    ['weight_ih', 'weight_hh', 'bias_ih', 'bias_hh']
+    """
 
     weight_ih: Parameter
     weight_hh: Parameter
@@ -422,7 +454,9 @@ class RNNCell(RNNCellBase):
     ) -> None:  # fmt: skip
         super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         if nonlinearity not in ("tanh", "relu"):
-            raise ValueError(f"Unknown nonlinearity: {nonlinearity}")
+            raise DomainError(
+                f"Unknown nonlinearity: {nonlinearity}", got=f"nonlinearity={nonlinearity!r}", hint="'tanh' or 'relu'"
+            )
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:

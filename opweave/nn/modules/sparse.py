@@ -9,9 +9,9 @@ from opweave.nn.modules.linear import empty
 from opweave.nn.modules.module import Module
 from opweave.nn.parameter import Parameter
 from opweave.registry.autograd.mode import no_grad
-from opweave.registry.errors import UnsupportedError
+from opweave.registry.errors import DomainError, UnsupportedError
 from opweave.registry.op import ops
-from opweave.registry.tensor import Tensor
+from opweave.registry.tensor import Tensor, describe
 
 aten = ops.aten
 
@@ -42,7 +42,11 @@ class _Table(Module):
         self.embedding_dim = embedding_dim
         if padding_idx is not None:
             if not -num_embeddings <= padding_idx < num_embeddings:
-                raise AssertionError("Padding_idx must be within num_embeddings")
+                raise DomainError(
+                    "Padding_idx must be within num_embeddings",
+                    got=f"padding_idx={padding_idx}, num_embeddings={num_embeddings}",
+                    hint="an index below num_embeddings; negative ones count from the end",
+                )
             padding_idx += num_embeddings if padding_idx < 0 else 0
         self.padding_idx = padding_idx
         self.max_norm = max_norm
@@ -54,7 +58,11 @@ class _Table(Module):
             self.reset_parameters()
         else:
             if tuple(_weight._sizes) != (num_embeddings, embedding_dim):
-                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+                raise DomainError(
+                    "Shape of weight does not match num_embeddings and embedding_dim",
+                    got=describe(_weight),
+                    hint=f"a weight of [{num_embeddings}, {embedding_dim}]",
+                )
             self.weight = Parameter(_weight)
         self.weight.requires_grad_(not _freeze)
 
@@ -120,7 +128,11 @@ class Embedding(_Table):
     ) -> Embedding:
         """A table that there is, (rows, width); `freeze` keeps it as it is."""
         if embeddings.ndim != 2:
-            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+            raise DomainError(
+                "Embeddings parameter is expected to be 2-dimensional",
+                got=describe(embeddings),
+                hint="a row for each embedding",
+            )
         return cls(
             *embeddings._sizes, padding_idx=padding_idx, max_norm=max_norm, norm_type=norm_type,
             scale_grad_by_freq=scale_grad_by_freq, sparse=sparse, _weight=embeddings, _freeze=freeze,

@@ -272,15 +272,18 @@ class Stateful:
             lines = "\n\t".join(errors)
             raise StateError(
                 f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{lines}",
-                hint=_compiled_hint(missing, unexpected),
+                got=f"{len(state_dict)} entries, {len(missing)} missing, {len(unexpected)} unexpected",
+                hint=_hint(missing, unexpected),
             )
         return IncompatibleKeys(missing, unexpected)
 
 
-def _compiled_hint(missing: list[str], unexpected: list[str]) -> str:
-    """What to do where names differ by the prefix that those of a compiled module have."""
+def _hint(missing: list[str], unexpected: list[str]) -> str:
+    """What to do; names may differ by the prefix that those of a compiled module have."""
     if any(name.startswith(_COMPILED) for name in unexpected):
         return f"the names are those of a compiled module: save its ._orig_mod.state_dict(), or strip {_COMPILED!r}"
     if any(name.startswith(_COMPILED) for name in missing):
         return "the names are those of a module that is not compiled: load it into ._orig_mod of the compiled one"
-    return ""
+    if missing or unexpected:
+        return "strict=False leaves out what does not fit by name; look at model.state_dict().keys()"
+    return "make the module with the sizes that it was saved with"

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from opweave.registry.autograd.mode import no_grad
+from opweave.registry.errors import ArgumentError, DomainError
 from opweave.registry.op import ops
 from opweave.registry.ops import surface as _surface
 from opweave.registry.tensor import Tensor
@@ -18,6 +19,11 @@ Parameters = Tensor | Iterable[Tensor]
 
 
 def _gradients(parameters: Parameters) -> list[Tensor]:
+    if not isinstance(parameters, Iterable):
+        raise ArgumentError(
+            "clip: expected a tensor, or an iterable of tensors", got=type(parameters).__name__,
+            hint="model.parameters()",
+        )  # fmt: skip
     given = [parameters] if isinstance(parameters, Tensor) else parameters
     return [grad.detach() for p in given if (grad := p.grad) is not None]
 
@@ -31,6 +37,11 @@ def get_total_norm(
     ------
     RuntimeError
         If it is not finite, where `error_if_nonfinite`.
+
+    Examples
+    --------
+    >>> opweave.nn.utils.get_total_norm([opweave.tensor([3.0]), opweave.tensor([4.0])])
+    tensor(5.)
     """
     given = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not given:
@@ -39,11 +50,12 @@ def get_total_norm(
         norms = [aten.linalg_vector_norm.default(t, float(norm_type)) for t in given]
         total = aten.linalg_vector_norm.default(aten.stack.default(norms), float(norm_type))
     if error_if_nonfinite and not bool(aten.isfinite.default(total)):
-        raise RuntimeError(
+        raise DomainError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
             "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
-            "`error_if_nonfinite=False`"
-        )
+            "`error_if_nonfinite=False`",
+            got=f"a norm of {total.item()}", hint="look for parameters whose .grad is not finite",
+        )  # fmt: skip
     return total
 
 
@@ -66,6 +78,13 @@ def clip_grad_norm_(
         Refuse a norm that is not finite, which takes a look at it.
     foreach : bool, optional
         For the signature's sake.
+
+    Examples
+    --------
+    >>> w = opweave.nn.Parameter(opweave.zeros(2))
+    >>> w.grad = opweave.tensor([3.0, 4.0])
+    >>> opweave.nn.utils.clip_grad_norm_([w], 1.0), w.grad.norm()
+    (tensor(5.), tensor(1.0000))
     """
     grads = _gradients(parameters)
     total = get_total_norm(grads, norm_type, error_if_nonfinite)
@@ -79,12 +98,27 @@ def clip_grad_norm_(
 
 
 def clip_grad_norm(parameters: Parameters, max_norm: float, norm_type: float = 2.0, **options: Any) -> Tensor:
-    """`clip_grad_norm_`, by its earlier name."""
+    """`clip_grad_norm_`, by its earlier name.
+
+    Examples
+    --------
+    >>> opweave.nn.utils.clip_grad_norm([opweave.nn.Parameter(opweave.zeros(2))], 1.0)
+    tensor(0.)
+    """
     return clip_grad_norm_(parameters, max_norm, norm_type, **options)
 
 
 def clip_grad_value_(parameters: Parameters, clip_value: float, foreach: bool | None = None) -> None:
-    """Limit the elements of gradients to [-clip_value, clip_value]."""
+    """Limit the elements of gradients to [-clip_value, clip_value].
+
+    Examples
+    --------
+    >>> w = opweave.nn.Parameter(opweave.zeros(2))
+    >>> w.grad = opweave.tensor([3.0, -4.0])
+    >>> opweave.nn.utils.clip_grad_value_([w], 1.0)
+    >>> w.grad
+    tensor([ 1., -1.])
+    """
     with no_grad():
         for grad in _gradients(parameters):
             aten.clamp_.default(grad, -float(clip_value), float(clip_value))

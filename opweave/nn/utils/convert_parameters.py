@@ -16,7 +16,13 @@ aten = ops.aten
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All elements one after the other; gradients flow back."""
+    """All elements one after the other; gradients flow back.
+
+    Examples
+    --------
+    >>> opweave.nn.utils.parameters_to_vector(opweave.nn.Linear(3, 2).parameters()).shape
+    opweave.Size([8])
+    """
     return aten.cat.default([aten.reshape.default(p, [-1]) for p in parameters])
 
 
@@ -29,6 +35,13 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         If it is no tensor.
     ShapeError
         If it is too short.
+
+    Examples
+    --------
+    >>> layer = opweave.nn.Linear(1, 1)
+    >>> opweave.nn.utils.vector_to_parameters(opweave.tensor([2.0, 3.0]), layer.parameters())
+    >>> layer.weight.item(), layer.bias.item()
+    (2.0, 3.0)
     """
     given: object = vec
     if not isinstance(given, Tensor):

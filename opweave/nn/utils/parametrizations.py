@@ -50,6 +50,12 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
         Of the weight.
     dim : int or None
         Norms are over all other dimensions; None for one norm.
+
+    Examples
+    --------
+    >>> layer = opweave.nn.utils.parametrizations.weight_norm(opweave.nn.Linear(3, 2))
+    >>> sorted(name for name, _ in layer.named_parameters())
+    ['bias', 'parametrizations.weight.original0', 'parametrizations.weight.original1']
     """
     return parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
@@ -122,6 +128,12 @@ def spectral_norm(
         Against divisions by zero.
     dim : int, optional
         The outputs; 1 for transposed convolutions and 0 for others by default.
+
+    Examples
+    --------
+    >>> layer = opweave.nn.utils.parametrizations.spectral_norm(opweave.nn.Linear(3, 2), n_power_iterations=50)
+    >>> round(opweave.linalg.matrix_norm(layer.weight, 2).item(), 2)
+    1.0
     """
     weight: Any = getattr(module, name, None)
     if not isinstance(weight, Tensor):

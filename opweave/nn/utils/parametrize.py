@@ -27,7 +27,16 @@ _cache: dict[tuple[int, str], Any] = {}
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """Compute each parametrized tensor once while the block runs."""
+    """Compute each parametrized tensor once while the block runs.
+
+    Examples
+    --------
+    >>> layer = opweave.nn.utils.parametrizations.weight_norm(opweave.nn.Linear(3, 2))
+    >>> with opweave.nn.utils.parametrize.cached():
+    ...     same = layer.weight is layer.weight
+    >>> same
+    True
+    """
     global _cached
     _cached += 1
     try:
@@ -39,7 +48,14 @@ def cached() -> Iterator[None]:
 
 
 class ParametrizationList(ModuleList):
-    """The modules that make a tensor, and what they make it from: `original`, or `original0`, `original1`, ..."""
+    """The modules that make a tensor, and what they make it from: `original`, or `original0`, `original1`, ...
+
+    Examples
+    --------
+    >>> layer = opweave.nn.utils.parametrizations.weight_norm(opweave.nn.Linear(3, 2))
+    >>> type(layer.parametrizations.weight).__name__
+    'ParametrizationList'
+    """
 
     def __init__(self, modules: list[Module], original: Any, unsafe: bool = False) -> None:
         super().__init__(modules)
@@ -162,6 +178,16 @@ def register_parametrization(
         If the module has no such parameter or buffer.
     ShapeError
         If shape or dtype change.
+
+    Examples
+    --------
+    >>> class Symmetric(opweave.nn.Module):
+    ...     def forward(self, x):
+    ...         return x.triu() + x.triu(1).T
+    >>> layer = opweave.nn.Linear(3, 3)
+    >>> _ = opweave.nn.utils.parametrize.register_parametrization(layer, "weight", Symmetric())
+    >>> opweave.equal(layer.weight, layer.weight.T)
+    True
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
@@ -195,7 +221,13 @@ def register_parametrization(
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a module has parametrizations, or one of a tensor."""
+    """Whether a module has parametrizations, or one of a tensor.
+
+    Examples
+    --------
+    >>> opweave.nn.utils.parametrize.is_parametrized(opweave.nn.Linear(3, 2))
+    False
+    """
     found = module._modules.get("parametrizations")
     if not isinstance(found, ModuleDict):
         return False
@@ -209,6 +241,13 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     ------
     ValueError
         If it is not parametrized, or has several originals and should be one of them.
+
+    Examples
+    --------
+    >>> layer = opweave.nn.utils.parametrizations.weight_norm(opweave.nn.Linear(3, 2))
+    >>> _ = opweave.nn.utils.parametrize.remove_parametrizations(layer, "weight")
+    >>> [name for name, _ in layer.named_parameters()]
+    ['bias', 'weight']
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {type(module).__name__} does not have a parametrization on {tensor_name}")

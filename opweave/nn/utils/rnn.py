@@ -32,6 +32,12 @@ class PackedSequence(NamedTuple):
         int64: how many sequences there are at each step.
     sorted_indices, unsorted_indices : Tensor or None
         How sequences were sorted by length, and the way back.
+
+    Examples
+    --------
+    >>> packed = opweave.nn.utils.rnn.pack_sequence([opweave.ones(3), opweave.ones(2)])
+    >>> packed.data.shape, packed.batch_sizes
+    (opweave.Size([5]), tensor([2, 2, 1]))
     """
 
     data: Tensor
@@ -78,6 +84,12 @@ def pack_padded_sequence(
         If there are not as many lengths as sequences, or one is too long.
     RuntimeError
         If the sequences are not sorted and must be.
+
+    Examples
+    --------
+    >>> x = opweave.ones(3, 2, 4)
+    >>> opweave.nn.utils.rnn.pack_padded_sequence(x, opweave.tensor([3, 2])).batch_sizes
+    tensor([2, 2, 1])
     """
     if input.ndim < 2:
         raise ShapeError("pack_padded_sequence: expected (length, batch, ...)", got=describe(input))
@@ -115,6 +127,13 @@ def pad_packed_sequence(
     ------
     ValueError
         If `total_length` is too short.
+
+    Examples
+    --------
+    >>> packed = opweave.nn.utils.rnn.pack_sequence([opweave.ones(3), opweave.ones(2)])
+    >>> opweave.nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+    (tensor([[1., 1., 1.],
+            [1., 1., 0.]]), tensor([3, 2]))
     """
     sizes = np.asarray(sequence.batch_sizes.tolist(), dtype=np.int64)
     longest = len(sizes)
@@ -143,7 +162,14 @@ def pad_packed_sequence(
 def pad_sequence(
     sequences: Sequence[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor:
-    """Sequences (length, ...) of different lengths in one tensor (longest, batch, ...)."""
+    """Sequences (length, ...) of different lengths in one tensor (longest, batch, ...).
+
+    Examples
+    --------
+    >>> opweave.nn.utils.rnn.pad_sequence([opweave.ones(3), opweave.ones(2)], batch_first=True)
+    tensor([[1., 1., 1.],
+            [1., 1., 0.]])
+    """
     if padding_side not in ("left", "right"):
         raise ValueError(f"padding_side must be 'left' or 'right', got {padding_side!r}")
     given = list(sequences)
@@ -158,14 +184,27 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
-    """`pad_sequence` taken back."""
+    """`pad_sequence` taken back.
+
+    Examples
+    --------
+    >>> padded = opweave.nn.utils.rnn.pad_sequence([opweave.ones(3), opweave.ones(2)])
+    >>> [part.shape for part in opweave.nn.utils.rnn.unpad_sequence(padded, opweave.tensor([3, 2]))]
+    [opweave.Size([3]), opweave.Size([2])]
+    """
     batch = padded_sequences if batch_first else aten.transpose.int(padded_sequences, 0, 1)
     found = zip(aten.unbind.int(batch, 0), lengths.tolist(), strict=True)
     return [aten.slice.Tensor(t, 0, 0, int(n)) for t, n in found]
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Pack sequences (length, ...) of different lengths."""
+    """Pack sequences (length, ...) of different lengths.
+
+    Examples
+    --------
+    >>> opweave.nn.utils.rnn.pack_sequence([opweave.ones(3), opweave.ones(2)]).batch_sizes
+    tensor([2, 2, 1])
+    """
     lengths = [t._sizes[0] for t in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 

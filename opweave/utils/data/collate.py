@@ -18,7 +18,13 @@ aten = ops.aten
 
 
 def default_convert(data: Any) -> Any:
-    """NumPy arrays in nested containers as tensors; anything else as it is."""
+    """NumPy arrays in nested containers as tensors; anything else as it is.
+
+    Examples
+    --------
+    >>> opweave.utils.data.default_convert([1.0, "a"])
+    [1.0, 'a']
+    """
     if isinstance(data, (np.ndarray, np.generic)):
         array = np.asarray(data)
         return data if array.dtype.kind in "SUO" else from_numpy(array if array.flags.writeable else array.copy())
@@ -41,6 +47,11 @@ def default_collate(batch: list[Any]) -> Any:
         If examples are of no such sort.
     RuntimeError
         If containers differ in length.
+
+    Examples
+    --------
+    >>> opweave.utils.data.default_collate([{"x": 1.0}, {"x": 2.0}])
+    {'x': tensor([1., 2.], dtype=opweave.float64)}
     """
     first = batch[0]
     if isinstance(first, Tensor):

@@ -19,7 +19,18 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Dataset(Generic[T_co]):
-    """Examples by number: a subclass has `__getitem__`, and `__len__` for most samplers."""
+    """Examples by number: a subclass has `__getitem__`, and `__len__` for most samplers.
+
+    Examples
+    --------
+    >>> class Squares(opweave.utils.data.Dataset):
+    ...     def __len__(self):
+    ...         return 3
+    ...     def __getitem__(self, i):
+    ...         return i * i
+    >>> list(opweave.utils.data.DataLoader(Squares(), batch_size=3))
+    [tensor([0, 1, 4])]
+    """
 
     def __getitem__(self, index: Any) -> T_co:
         raise NotImplementedError(f"{type(self).__name__} has no __getitem__")
@@ -29,7 +40,16 @@ class Dataset(Generic[T_co]):
 
 
 class IterableDataset(Dataset[T_co]):
-    """Examples one after the other: a subclass has `__iter__`. Every worker runs it all; see `get_worker_info`."""
+    """Examples one after the other: a subclass has `__iter__`. Every worker runs it all; see `get_worker_info`.
+
+    Examples
+    --------
+    >>> class Count(opweave.utils.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter(range(3))
+    >>> list(opweave.utils.data.DataLoader(Count(), batch_size=3))
+    [tensor([0, 1, 2])]
+    """
 
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError(f"{type(self).__name__} has no __iter__")
@@ -45,6 +65,12 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     ------
     ShapeError
         If their first sizes differ.
+
+    Examples
+    --------
+    >>> data = opweave.utils.data.TensorDataset(opweave.arange(3), opweave.ones(3))
+    >>> len(data), data[1]
+    (3, (tensor(1), tensor(1.)))
     """
 
     def __init__(self, *tensors: Tensor) -> None:
@@ -64,7 +90,13 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class StackDataset(Dataset[Any]):
-    """The examples of several data sets side by side, in tuples, or in dicts where they are given by name."""
+    """The examples of several data sets side by side, in tuples, or in dicts where they are given by name.
+
+    Examples
+    --------
+    >>> opweave.utils.data.StackDataset([1, 2], ["a", "b"])[1]
+    (2, 'b')
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if bool(args) == bool(kwargs):
@@ -84,7 +116,13 @@ class StackDataset(Dataset[Any]):
 
 
 class ConcatDataset(Dataset[Any]):
-    """Data sets one behind the other."""
+    """Data sets one behind the other.
+
+    Examples
+    --------
+    >>> len(opweave.utils.data.ConcatDataset([range(3), range(2)]))
+    5
+    """
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = list(datasets)
@@ -107,7 +145,16 @@ class ConcatDataset(Dataset[Any]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Iterable data sets one behind the other."""
+    """Iterable data sets one behind the other.
+
+    Examples
+    --------
+    >>> class Count(opweave.utils.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter(range(2))
+    >>> list(opweave.utils.data.ChainDataset([Count(), Count()]))
+    [0, 1, 0, 1]
+    """
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = datasets
@@ -121,7 +168,13 @@ class ChainDataset(IterableDataset[Any]):
 
 
 class Subset(Dataset[Any]):
-    """Some of the examples of a data set, by their numbers."""
+    """Some of the examples of a data set, by their numbers.
+
+    Examples
+    --------
+    >>> list(opweave.utils.data.Subset([10, 20, 30], [0, 2]))
+    [10, 30]
+    """
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
         self.dataset = dataset
@@ -152,6 +205,11 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
     ------
     ValueError
         If the lengths do not add up.
+
+    Examples
+    --------
+    >>> [len(part) for part in opweave.utils.data.random_split(range(10), [0.8, 0.2])]
+    [8, 2]
     """
     count = len(dataset)
     sizes: list[int]

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from opweave.registry.errors import ArgumentError
+from opweave.registry.errors import ArgumentError, DomainError
 from opweave.registry.op import ops
 from opweave.registry.ops.random import Generator
 from opweave.registry.tensor import Tensor
@@ -103,6 +103,12 @@ class DataLoader:
     -----
     An exception in a worker is raised here, with its traceback. A worker's random numbers start from a seed that is
     drawn for each epoch, plus its number. Batches come in order, whichever worker is faster.
+
+    Examples
+    --------
+    >>> data = opweave.utils.data.TensorDataset(opweave.arange(4))
+    >>> [batch for (batch,) in opweave.utils.data.DataLoader(data, batch_size=2)]
+    [tensor([0, 1]), tensor([2, 3])]
     """
 
     def __init__(
@@ -127,28 +133,62 @@ class DataLoader:
         in_order: bool = True,
     ) -> None:
         if num_workers < 0:
-            raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
+            raise DomainError(
+                "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.",
+                got=f"num_workers={num_workers}",
+                hint="0 loads in this process",
+            )
         if timeout < 0:
-            raise ValueError("timeout option should be non-negative")
+            raise DomainError(
+                "timeout option should be non-negative",
+                got=f"timeout={timeout}",
+                hint="seconds to wait for a batch; 0 waits for ever",
+            )
         if num_workers == 0 and prefetch_factor is not None:
-            raise ValueError("prefetch_factor option could only be specified in multiprocessing: let num_workers > 0")
+            raise DomainError(
+                "prefetch_factor option could only be specified in multiprocessing: let num_workers > 0",
+                got=f"prefetch_factor={prefetch_factor}, num_workers=0",
+                hint="num_workers=2, or leave prefetch_factor out",
+            )
         if num_workers == 0 and (persistent_workers or multiprocessing_context is not None):
-            raise ValueError("persistent_workers and multiprocessing_context need num_workers > 0")
+            raise DomainError(
+                "persistent_workers and multiprocessing_context need num_workers > 0",
+                got=f"num_workers=0, persistent_workers={persistent_workers}",
+                hint="num_workers=2, or leave them out",
+            )
         if prefetch_factor is not None and prefetch_factor < 1:
-            raise ValueError("prefetch_factor option should be positive")
+            raise DomainError(
+                "prefetch_factor option should be positive",
+                got=f"prefetch_factor={prefetch_factor}",
+                hint="2 batches for each worker, for one",
+            )
         self._is_iterable = isinstance(dataset, IterableDataset)
         if self._is_iterable and (shuffle or sampler is not None or batch_sampler is not None):
-            raise ValueError("DataLoader with IterableDataset: expected no shuffle, sampler or batch_sampler option")
+            raise DomainError(
+                "DataLoader with IterableDataset: expected no shuffle, sampler or batch_sampler option",
+                got=f"{type(dataset).__name__}, shuffle={shuffle}",
+                hint="such a data set says its order itself",
+            )
         if sampler is not None and shuffle:
-            raise ValueError("sampler option is mutually exclusive with shuffle")
+            raise DomainError(
+                "sampler option is mutually exclusive with shuffle",
+                got=f"shuffle={shuffle}, sampler={type(sampler).__name__}",
+                hint="leave shuffle out; RandomSampler is a sampler that shuffles",
+            )
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                raise ValueError(
-                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+                raise DomainError(
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last",
+                    got=f"batch_size={batch_size}, shuffle={shuffle}, drop_last={drop_last}",
+                    hint="leave these out: the batch_sampler says what is in a batch",
                 )
             batch_size = None
         elif batch_size is None and drop_last:
-            raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+            raise DomainError(
+                "batch_size=None option disables auto-batching and is mutually exclusive with drop_last",
+                got=f"drop_last={drop_last}",
+                hint="leave drop_last out",
+            )
         if sampler is None:
             if self._is_iterable:
                 sampler = _Endless()

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
 
 from opweave.registry.dtypes import float64
+from opweave.registry.errors import DomainError
 from opweave.registry.op import ops
 from opweave.registry.ops import surface as _surface
 from opweave.registry.tensor import Tensor
@@ -17,14 +18,33 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Sampler(Generic[T_co]):
-    """Numbers of examples, one after the other: a subclass has `__iter__`, and `__len__` where that is known."""
+    """Numbers of examples, one after the other: a subclass has `__iter__`, and `__len__` where that is known.
+
+    Examples
+    --------
+    >>> class Backwards(opweave.utils.data.Sampler):
+    ...     def __init__(self, count):
+    ...         self.count = count
+    ...     def __iter__(self):
+    ...         return iter(range(self.count - 1, -1, -1))
+    ...     def __len__(self):
+    ...         return self.count
+    >>> list(opweave.utils.data.DataLoader(range(3), batch_size=3, sampler=Backwards(3)))
+    [tensor([2, 1, 0])]
+    """
 
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError(f"{type(self).__name__} has no __iter__")
 
 
 class SequentialSampler(Sampler[int]):
-    """All examples in their order."""
+    """All examples in their order.
+
+    Examples
+    --------
+    >>> list(opweave.utils.data.SequentialSampler(range(3)))
+    [0, 1, 2]
+    """
 
     def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
@@ -49,6 +69,11 @@ class RandomSampler(Sampler[int]):
         How many; as many as there are by default.
     generator : Generator, optional
         Where random numbers come from.
+
+    Examples
+    --------
+    >>> sorted(opweave.utils.data.RandomSampler(range(3)))
+    [0, 1, 2]
     """
 
     def __init__(
@@ -84,7 +109,13 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """Given examples at random, each once."""
+    """Given examples at random, each once.
+
+    Examples
+    --------
+    >>> sorted(opweave.utils.data.SubsetRandomSampler([4, 7]))
+    [4, 7]
+    """
 
     def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
         self.indices = indices
@@ -111,6 +142,11 @@ class WeightedRandomSampler(Sampler[int]):
         Whether an example may come again.
     generator : Generator, optional
         Where random numbers come from.
+
+    Examples
+    --------
+    >>> list(opweave.utils.data.WeightedRandomSampler([0.0, 1.0], 3))
+    [1, 1, 1]
     """
 
     def __init__(
@@ -133,11 +169,21 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """Lists of numbers from another sampler; with `drop_last` none that is shorter."""
+    """Lists of numbers from another sampler; with `drop_last` none that is shorter.
+
+    Examples
+    --------
+    >>> list(opweave.utils.data.BatchSampler(opweave.utils.data.SequentialSampler(range(5)), 2, False))
+    [[0, 1], [2, 3], [4]]
+    """
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
-            raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
+            raise DomainError(
+                f"batch_size should be a positive integer value, but got batch_size={batch_size}",
+                got=f"batch_size={batch_size!r}",
+                hint="how many items are in a batch; None gives items one by one",
+            )
         if not isinstance(drop_last, bool):
             raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
         self.sampler = sampler

@@ -32,6 +32,11 @@ class WorkerInfo:
         What its random numbers start from.
     dataset : Dataset
         Its copy of the data set.
+
+    Examples
+    --------
+    >>> opweave.utils.data.get_worker_info() is None  # not in a worker
+    True
     """
 
     id: int
@@ -44,7 +49,13 @@ _info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """What this process is, if it is a worker of a loader; None elsewhere."""
+    """What this process is, if it is a worker of a loader; None elsewhere.
+
+    Examples
+    --------
+    >>> opweave.utils.data.get_worker_info() is None  # not in a worker
+    True
+    """
     return _info
 
 

@@ -40,6 +40,14 @@ SAMPLE_DTYPES = (
 )  # fmt: skip
 
 
+#: What element types are called, by the letter of their sort.
+_SORTS = {"b": "bool", "u": "unsigned ints", "i": "ints", "f": "floats", "c": "complex numbers"}
+
+
+def _kinds(letters: str) -> str:
+    return ", ".join(_SORTS[letter] for letter in letters)
+
+
 class PointwiseDecl(PointwiseEager):
     """One scalar expression for every element of the broadcast operands."""
 
@@ -105,7 +113,10 @@ class PointwiseDecl(PointwiseEager):
                 common = dtypes.get_default_dtype()
             compute, result = common.compute, dtypes.bool_ if self.promote == COMPARE else common
         if compute.kind not in self.kinds:
-            raise DTypeError(f"{self.op.opname}: not defined for {compute.name}", got=", ".join(map(describe, present)))
+            raise DTypeError(
+                f"{self.op.opname}: not defined for {compute.name}", got=", ".join(map(describe, present)),
+                hint=f"it takes {_kinds(self.kinds)}; .to(dtype) converts",
+            )  # fmt: skip
         for name, default in self.numbers.items():
             value = attributes.get(name)
             if value is not None and value is not default:

@@ -30,6 +30,14 @@ class KernelProfile:
         How many there were; programs of all launches together.
     seconds : float
         Their time together, from the call to its return, without the conversion of the arguments.
+
+    Examples
+    --------
+    >>> f = opweave.compile(lambda x: x.sin() + 1)
+    >>> with opweave.profile() as found:
+    ...     _ = f(opweave.ones(1000))
+    >>> type(found.kernels[0]).__name__
+    'KernelProfile'
     """
 
     name: str
@@ -40,7 +48,15 @@ class KernelProfile:
 
 @dataclass
 class LaunchProfile:
-    """Kernels that were launched, the costliest first; filled when its context ends. `print` shows a table."""
+    """Kernels that were launched, the costliest first; filled when its context ends. `print` shows a table.
+
+    Examples
+    --------
+    >>> with opweave.profile() as found:
+    ...     _ = opweave.ones(2) + 1
+    >>> found.kernels
+    []
+    """
 
     kernels: list[KernelProfile] = field(default_factory=list[KernelProfile])
 
