@@ -12,7 +12,8 @@ from opweave.registry.errors import ArgumentError, ShapeError
 from opweave.registry.tensor import Tensor, describe
 
 
-def _one_of(name: str, probs: Any, logits: Any) -> None:
+def one_of(name: str, probs: Any, logits: Any) -> None:
+    """Refuse both and neither."""
     if (probs is None) == (logits is None):
         raise ArgumentError(f"{name}: give either probs or logits", got=f"probs={probs!r}, logits={logits!r}"[:200])
 
@@ -23,7 +24,7 @@ def _inside(probs: Any) -> Any:
     return probs.clamp(eps, 1 - eps)
 
 
-class _Binary(Distribution):
+class Binary(Distribution):
     """What has a chance, given as `probs` or as `logits`, the logarithm of the odds."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -41,14 +42,14 @@ class _Binary(Distribution):
         return self.__dict__.get("probs", self.__dict__.get("logits"))
 
 
-class Bernoulli(_Binary):
+class Bernoulli(Binary):
     """1 with a probability, else 0."""
 
     has_enumerate_support = True
     support = constraints.boolean  # type: ignore[assignment]
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        _one_of("Bernoulli", probs, logits)
+        one_of("Bernoulli", probs, logits)
         (given,) = broadcast_all(probs if logits is None else logits)
         self.__dict__["probs" if logits is None else "logits"] = given
         super().__init__(given._sizes, validate_args=validate_args)
@@ -83,13 +84,13 @@ class Bernoulli(_Binary):
         return found.expand(-1, *self._batch_shape) if expand else found
 
 
-class Binomial(_Binary):
+class Binomial(Binary):
     """How many of `total_count` trials succeed."""
 
     def __init__(
         self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        _one_of("Binomial", probs, logits)
+        one_of("Binomial", probs, logits)
         given = probs if logits is None else logits
         given = given if isinstance(given, Tensor) else broadcast_all(given)[0]
         counts = total_count if isinstance(total_count, Tensor) else aten.full_like.default(given, total_count)
@@ -182,7 +183,7 @@ class Categorical(Distribution):
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        _one_of("Categorical", probs, logits)
+        one_of("Categorical", probs, logits)
         given = probs if logits is None else logits
         if given.ndim < 1:
             raise ShapeError("Categorical: the last dimension has the classes", got=describe(given))
