@@ -68,6 +68,7 @@ from opweave.nn.margins import (
     multi_margin_loss as multi_margin_loss,
     multilabel_margin_loss as multilabel_margin_loss,
 )
+from opweave.nn.multi_head import multi_head_attention_forward as multi_head_attention_forward
 from opweave.nn.regularizing import (
     alpha_dropout as alpha_dropout,
     batch_norm as batch_norm,

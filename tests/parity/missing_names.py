@@ -27,15 +27,16 @@ MISSING: dict[str, dict[str, str]] = {
         _PASSING: "factory_kwargs",
         _UNSTABLE: "LinearCrossEntropyLoss LinearCrossEntropyOptions",
     },
-    "nn.utils": {
-        _NOT_YET: (
-            "clip_grads_with_norm_ convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format "
-            "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights skip_init"
+    "nn.attention": {
+        _PASSING: "WARN_FOR_UNFUSED_KERNELS",
+        _UNSTABLE: (
+            "activate_flash_attention_impl current_flash_attention_impl list_flash_attention_impls "
+            "register_flash_attention_impl restore_flash_attention_impl"
         ),
-        _OLD: "remove_spectral_norm remove_weight_norm spectral_norm weight_norm",
     },
-    "nn.utils.rnn": {_NOT_YET: "invert_permutation unpack_sequence"},
-    "nn.utils.parametrize": {_NOT_YET: "transfer_parametrizations_and_params type_before_parametrizations"},
+    "nn.utils": {},
+    "nn.utils.rnn": {},
+    "nn.utils.parametrize": {},
     "nn.utils.parametrizations": {_NOT_YET: "orthogonal"},
     "nn.init": {
         _NOT_YET: "sparse",

@@ -17,12 +17,19 @@ __all__ = ["spectral_norm", "weight_norm"]
 aten = ops.aten
 
 
-def _norm(v: Tensor, dim: int) -> Tensor:
+def norm_of(v: Tensor, dim: int) -> Tensor:
     """The norms over all dimensions but one, kept; over all of them for -1."""
     if dim == -1:
         return aten.linalg_vector_norm.default(v, 2)
     others = [d for d in range(v.ndim) if d != dim]
     return aten.linalg_vector_norm.default(v, 2, others, True)
+
+
+def rows_of(weight: Tensor, dim: int) -> Tensor:
+    """A weight as a matrix with a row for each index of a dimension."""
+    order = [dim, *(d for d in range(weight.ndim) if d != dim)]
+    turned = weight if dim == 0 else aten.permute.default(weight, order)
+    return aten.reshape.default(turned, [turned._sizes[0], -1])
 
 
 class _WeightNorm(Module):
@@ -32,11 +39,11 @@ class _WeightNorm(Module):
 
     def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
         """g v / |v|."""
-        return aten.mul.Tensor(weight_v, aten.div.Tensor(weight_g, _norm(weight_v, self.dim)))
+        return aten.mul.Tensor(weight_v, aten.div.Tensor(weight_g, norm_of(weight_v, self.dim)))
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
         """Norms and vectors."""
-        return _norm(weight, self.dim), aten.clone.default(weight)
+        return norm_of(weight, self.dim), aten.clone.default(weight)
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
@@ -69,17 +76,12 @@ class _SpectralNorm(Module):
         if weight.ndim > 1:
             self.n_power_iterations = n_power_iterations
             with no_grad():
-                matrix = self._matrix(weight)
+                matrix = rows_of(weight, self.dim)
                 rows, columns = matrix._sizes
                 u, v = aten.new_empty.default(matrix, [rows]), aten.new_empty.default(matrix, [columns])
                 self.register_buffer("_u", F.normalize(aten.normal_.default(u, 0, 1), dim=0, eps=eps))
                 self.register_buffer("_v", F.normalize(aten.normal_.default(v, 0, 1), dim=0, eps=eps))
             self._iterate(matrix, 15)
-
-    def _matrix(self, weight: Tensor) -> Tensor:
-        order = [self.dim, *(d for d in range(weight.ndim) if d != self.dim)]
-        turned = weight if self.dim == 0 else aten.permute.default(weight, order)
-        return aten.reshape.default(turned, [turned._sizes[0], -1])
 
     def _iterate(self, matrix: Tensor, times: int) -> None:
         """Bring both vectors nearer to the singular ones of the largest singular value, in place."""
@@ -94,7 +96,7 @@ class _SpectralNorm(Module):
         """The weight over its largest singular value; in training after a step that finds it better."""
         if weight.ndim == 1:
             return F.normalize(weight, dim=0, eps=self.eps)
-        matrix = self._matrix(weight)
+        matrix = rows_of(weight, self.dim)
         if self.training:
             self._iterate(matrix, self.n_power_iterations)
         u, v = aten.clone.default(self._u), aten.clone.default(self._v)
