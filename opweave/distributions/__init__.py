@@ -7,17 +7,20 @@ loss = kl_divergence(d, prior).sum() - likelihood(d.rsample()).sum()
 from opweave.distributions import constraints, relaxed, transforms
 from opweave.distributions.continuous import Beta, Chi2, Exponential, Gamma, Laplace, LogNormal, Normal, Uniform
 from opweave.distributions.counts import Geometric, Multinomial, NegativeBinomial
-from opweave.distributions.discrete import Bernoulli, Binomial, Categorical, OneHotCategorical, Poisson
+from opweave.distributions.discrete import (
+    Bernoulli,
+    Binomial,
+    Categorical,
+    OneHotCategorical,
+    OneHotCategoricalStraightThrough,
+    Poisson,
+)
 from opweave.distributions.distribution import Distribution
 from opweave.distributions.divergence import kl_divergence, register_kl
 from opweave.distributions.heavy import Cauchy, FisherSnedecor, HalfCauchy, Pareto, StudentT
 from opweave.distributions.positive import Gumbel, HalfNormal, InverseGamma, Kumaraswamy, Weibull
 from opweave.distributions.registries import biject_to, transform_to
-from opweave.distributions.relaxed import (
-    OneHotCategoricalStraightThrough,
-    RelaxedBernoulli,
-    RelaxedOneHotCategorical,
-)
+from opweave.distributions.relaxed import RelaxedBernoulli, RelaxedOneHotCategorical
 from opweave.distributions.transformed import LogisticNormal, MixtureSameFamily, TransformedDistribution
 from opweave.distributions.transforms import (
     AbsTransform,

@@ -300,3 +300,20 @@ class OneHotCategorical(Distribution):
             classes, *(1,) * len(self._batch_shape), classes
         )
         return found.expand(classes, *self._batch_shape, classes) if expand else found
+
+
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """Classes as vectors with a 1, whose gradient is handed to the chances as it is.
+
+    Examples
+    --------
+    >>> d = opweave.distributions.OneHotCategoricalStraightThrough(opweave.tensor([0.0, 1.0]))
+    >>> d.rsample()
+    tensor([0., 1.])
+    """
+
+    has_rsample = True
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+        probs = self.probs
+        return self.sample(sample_shape) + (probs - probs.detach())

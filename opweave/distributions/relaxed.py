@@ -1,4 +1,4 @@
-"""Relaxed distributions: discrete ones made smooth by a temperature, or with gradients handed straight through."""
+"""Relaxed distributions: discrete ones made smooth by a temperature."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opweave.distributions import constraints
-from opweave.distributions.discrete import Binary, Categorical, OneHotCategorical, one_of
+from opweave.distributions.discrete import Binary, Categorical, one_of
 from opweave.distributions.distribution import Distribution, aten, broadcast_all
 from opweave.distributions.positive import uniform
 from opweave.registry.tensor import Tensor
@@ -125,20 +125,3 @@ class RelaxedOneHotCategorical(Distribution):
         size = aten.full_like.default(self.temperature, float(count)).lgamma() + self.temperature.log() * (count - 1)
         scores = logits - logs * self.temperature
         return (scores - scores.logsumexp(-1, keepdim=True)).sum(-1) + size - logs.sum(-1)
-
-
-class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """Classes as vectors with a 1, whose gradient is handed to the chances as it is.
-
-    Examples
-    --------
-    >>> d = opweave.distributions.OneHotCategoricalStraightThrough(opweave.tensor([0.0, 1.0]))
-    >>> d.rsample()
-    tensor([0., 1.])
-    """
-
-    has_rsample = True
-
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
-        probs = self.probs
-        return self.sample(sample_shape) + (probs - probs.detach())

@@ -112,6 +112,14 @@ from opweave.nn.windows import (
     max_unpool3d as max_unpool3d,
     unfold as unfold,
 )
+from opweave.nn.with_indices import (
+    adaptive_max_pool1d_with_indices as adaptive_max_pool1d_with_indices,
+    adaptive_max_pool2d_with_indices as adaptive_max_pool2d_with_indices,
+    adaptive_max_pool3d_with_indices as adaptive_max_pool3d_with_indices,
+    max_pool1d_with_indices as max_pool1d_with_indices,
+    max_pool2d_with_indices as max_pool2d_with_indices,
+    max_pool3d_with_indices as max_pool3d_with_indices,
+)
 from opweave.registry.autograd.mode import no_grad
 from opweave.registry.binding import writing as _writing
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError

@@ -27,6 +27,19 @@ MISSING: dict[str, dict[str, str]] = {
         _PASSING: "factory_kwargs",
         _UNSTABLE: "LinearCrossEntropyLoss LinearCrossEntropyOptions",
     },
+    "nn.functional": {
+        _NOT_YET: (
+            "conv_tbc fractional_max_pool2d fractional_max_pool2d_with_indices fractional_max_pool3d "
+            "fractional_max_pool3d_with_indices native_channel_shuffle"
+        ),
+        _PASSING: (
+            "BroadcastingList1 BroadcastingList2 BroadcastingList3 Callable DType GRID_SAMPLE_INTERPOLATION_MODES "
+            "GRID_SAMPLE_PADDING_MODES Optional TYPE_CHECKING assert_int_or_pair boolean_dispatch "
+            "handle_torch_function has_torch_function has_torch_function_unary has_torch_function_variadic "
+            "reproducibility_notes sparse_support_notes tf32_notes"
+        ),
+        _UNSTABLE: "ScalingType SwizzleType grouped_mm linear_cross_entropy scaled_grouped_mm scaled_mm",
+    },
     "nn.attention": {
         _PASSING: "WARN_FOR_UNFUSED_KERNELS",
         _UNSTABLE: (
@@ -37,7 +50,7 @@ MISSING: dict[str, dict[str, str]] = {
     "nn.utils": {},
     "nn.utils.rnn": {},
     "nn.utils.parametrize": {},
-    "nn.utils.parametrizations": {_NOT_YET: "orthogonal"},
+    "nn.utils.parametrizations": {},
     "nn.init": {
         _NOT_YET: "sparse",
         _OLD: (

@@ -1,11 +1,14 @@
 """What `nn.utils` and `nn.attention` have, beside PyTorch's: values, gradients, names in state dicts, errors."""
 
+import importlib
+
 import numpy as np
 import pytest
 import torch
 from oracle import close
 
 import opweave
+import opweave.compat.names
 from opweave import nn
 
 RNG = np.random.default_rng(0)
@@ -254,3 +257,64 @@ def test_attention_of_several_heads(case):
             close(ours[name].grad.numpy(), t.grad.numpy(), "nn.utils, gradients", name)
     with pytest.raises((ValueError, RuntimeError, AssertionError)):
         nn.functional.multi_head_attention_forward(**{**plain, **ours, "embed_dim_to_check": width + 1})
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_maxima_and_their_places(n):
+    x = numbers(2, 3, *[6] * n)
+    for name, arguments in (
+        (f"max_pool{n}d_with_indices", (3, 2, 1)), (f"adaptive_max_pool{n}d_with_indices", (4,)),
+    ):  # fmt: skip
+        found = getattr(nn.functional, name)(opweave.tensor(x), *arguments)
+        wanted = getattr(torch.nn.functional, name)(torch.tensor(x), *arguments)
+        assert found[1].dtype is opweave.int64
+        for a, b in zip(found, wanted, strict=True):
+            assert a.tolist() == b.tolist()
+
+
+def test_modules_of_distributions_where_pytorch_has_them():
+    names = opweave.compat.names.PLACES
+    for name, place in names.items():
+        if name.startswith("torch.distributions."):
+            theirs, ours = importlib.import_module(name), importlib.import_module(place)
+            own = {k for k in getattr(theirs, "__all__", ()) if k[0].isupper() and k != "ExponentialFamily"}
+            lost = {k for k in own if not hasattr(ours, k)}
+            assert not lost - {"ExpRelaxedCategorical", "VonMises"}, (name, lost)
+
+
+@pytest.mark.parametrize("sizes", [(4, 4), (3, 5), (5, 3)], ids=str)
+@pytest.mark.parametrize("way", ["matrix_exp", "cayley", "householder"])
+@pytest.mark.parametrize("based", [True, False])
+def test_orthogonal_weights(way, sizes, based):
+    a, b = pair(lambda n: n.Linear(*sizes))
+    for library, module in ((nn, a.double()), (torch.nn, b.double())):
+        library.utils.parametrizations.orthogonal(module, orthogonal_map=way, use_trivialization=based)
+        if way != "householder" and not based:
+            with pytest.raises(NotImplementedError):
+                module.weight = module.weight
+    assert list(a.state_dict()) == list(b.state_dict())
+    if sizes[0] == sizes[1] or not based:  # else a part of the base is drawn
+        same_state(a, b)
+    original = torch.tensor(numbers(*b.weight.shape)).double()
+    if way == "householder":
+        original.diagonal().copy_(torch.ones(min(sizes)))
+    with torch.no_grad():
+        b.parametrizations.weight.original.copy_(original)
+    a.load_state_dict({name: opweave.tensor(t.numpy()) for name, t in b.state_dict().items()})
+    same(a.weight, b.weight)
+    shown = a.weight if a.weight.shape[0] >= a.weight.shape[1] else a.weight.T
+    same(shown.T @ shown, torch.eye(min(sizes), dtype=torch.float64))
+    (a.weight**3).sum().backward()
+    (b.weight**3).sum().backward()
+    same(a.parametrizations.weight.original.grad, b.parametrizations.weight.original.grad, "gradients")
+
+
+def test_orthogonal_weights_that_are_refused():
+    for library in (nn, torch.nn):
+        orthogonal = library.utils.parametrizations.orthogonal
+        for module, options in (
+            (library.Linear(3, 3), {"name": "nothing"}), (library.Linear(3, 3), {"name": "bias"}),
+            (library.Linear(3, 3), {"orthogonal_map": "gram"}),
+        ):  # fmt: skip
+            with pytest.raises(ValueError):  # noqa: PT011
+                orthogonal(module, **options)

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from opweave.nn.modules.container import ModuleDict, ModuleList
@@ -51,7 +52,8 @@ class ParametrizationList(ModuleList):
         with no_grad():
             for module in reversed(modules):
                 if hasattr(module, "right_inverse"):
-                    value = module.right_inverse(value)
+                    with suppress(NotImplementedError):  # then the tensor is the original as it is
+                        value = module.right_inverse(value)
         self.is_tensor = isinstance(value, Tensor)
         keep: bool = isinstance(original, Parameter)
         if self.is_tensor:
