@@ -404,3 +404,27 @@ def test_divergences_of_two_classes(pair):
     found, wanted = opweave.distributions.kl_divergence(p, p2), torch.distributions.kl_divergence(q, q2)
     same(found, wanted, "kl_divergence")
     gradients(found, wanted, ours + more, theirs + their_more, "kl_divergence")
+
+
+def test_made_of_others_in_a_compiled_function():
+    d = opweave.distributions
+
+    def loss(loc, raw):
+        scale = d.transform_to(d.constraints.positive)(raw)
+        policy = d.Independent(d.TransformedDistribution(d.Normal(loc, scale), [d.TanhTransform(cache_size=1)]), 1)
+        action = policy.rsample()
+        mixture = d.MixtureSameFamily(d.Categorical(logits=loc), d.StudentT(scale + 2, loc, 1.0))
+        soft = d.RelaxedOneHotCategorical(0.5, logits=raw).rsample()
+        return policy.log_prob(action).sum() + mixture.log_prob(action.sum(-1)).sum() + (soft * loc).sum()
+
+    parameters = [opweave.randn(4, 3, requires_grad=True), opweave.randn(4, 3, requires_grad=True)]
+    outcomes = []
+    for function in (loss, opweave.compile(loss, fullgraph=True)):
+        for t in parameters:
+            t.grad = None
+        opweave.manual_seed(5)
+        found = function(*parameters)
+        found.backward()
+        outcomes.append([found.item(), *(t.grad.numpy() for t in parameters)])
+    for a, b in zip(*outcomes, strict=True):
+        close(a, b, "distributions, compiled")
