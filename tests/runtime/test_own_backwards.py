@@ -110,7 +110,7 @@ def test_written_on_both_ways():
 
         @staticmethod
         def backward(ctx, g):
-            x, b = ctx.saved_tensors
+            _, b = ctx.saved_tensors
             b.detach().mul_(2)
             return g * b, None
 
