@@ -6929,7 +6929,7 @@ def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor
     >>> x = opweave.tensor([[1.0, 2.0]])
     >>> h = opweave.zeros(1, 1)
     >>> w = opweave.ones(3, 2)
-    >>> u = opweave.ones(3, 1)
+    >>> u = w[:, :1]
     >>> opweave.gru_cell(x, h, w, u)
     tensor([[0.0472]])"""
     ...
@@ -9474,7 +9474,7 @@ def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b
     >>> x = opweave.tensor([[1.0, 2.0]])
     >>> h = opweave.zeros(1, 1)
     >>> w = opweave.ones(4, 2)
-    >>> u = opweave.ones(4, 1)
+    >>> u = w[:, :1]
     >>> opweave.lstm_cell(x, [h, h], w, u)
     (tensor([[0.7038]]), tensor([[0.9479]]))"""
     ...
@@ -13047,7 +13047,7 @@ def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: T
     >>> x = opweave.tensor([[1.0, 2.0]])
     >>> h = opweave.zeros(1, 1)
     >>> w = opweave.ones(1, 2)
-    >>> u = opweave.ones(1, 1)
+    >>> u = w[:, :1]
     >>> opweave.rnn_relu_cell(x, h, w, u)
     tensor([[3.]])"""
     ...
@@ -13079,7 +13079,7 @@ def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: T
     >>> x = opweave.tensor([[1.0, 2.0]])
     >>> h = opweave.zeros(1, 1)
     >>> w = opweave.ones(1, 2)
-    >>> u = opweave.ones(1, 1)
+    >>> u = w[:, :1]
     >>> opweave.rnn_tanh_cell(x, h, w, u)
     tensor([[0.9951]])"""
     ...
