@@ -109,15 +109,17 @@ packages: $(VENV)/.stamp-parity .packages/.stamp
 		.packages/models.npz
 	.packages/env/bin/python tests/packages/models.py check .packages/models.npz
 
-# The part of it that takes a minute, for CI: PyTorch is installed there, and hidden from the packages.
-LIGHT := cut-cross-entropy transformers huggingface_hub tokenizers safetensors regex PyYAML packaging filelock fsspec \
-	tqdm hf-xet httpx2 httpcore2 h11 anyio idna truststore typing_extensions click
+# The part of it that takes two minutes, for CI: PyTorch is installed there, and hidden from the packages.
+LIGHT := cut-cross-entropy liger_kernel flag_gems torchao SQLAlchemy \
+	transformers huggingface_hub tokenizers safetensors regex PyYAML packaging filelock fsspec tqdm hf-xet httpx2 httpcore2 h11 anyio idna truststore typing_extensions click
 LIGHTLY := PYTHONPATH=$(abspath .packages/light) $(BIN)/python
 
 packages-light: $(VENV)/.stamp-parity
 	@if timeout 120 $(BIN)/python -m pip install --quiet --upgrade --retries 0 --timeout 8 --no-deps \
 		-c tests/packages/requirements.txt --target .packages/light $(LIGHT) 2>.packages-light.log; \
 	then $(LIGHTLY) tests/packages/importing.py cut_cross_entropy && \
+		$(BIN)/python tests/packages/operations.py reference .packages/references.npz && \
+		$(LIGHTLY) tests/packages/operations.py check .packages/references.npz --quick && \
 		$(LIGHTLY) tests/packages/models.py reference .packages/light.npz gpt2-sdpa && \
 		$(LIGHTLY) tests/packages/models.py check .packages/light.npz gpt2-sdpa; \
 	else tail -n 2 .packages-light.log; echo "skipped: index not reachable"; fi; \

@@ -2200,6 +2200,33 @@ def bernoulli_(input: Tensor, p: Tensor, *, generator: Generator | None = None) 
     >>> x.bernoulli_().shape
     opweave.Size([3])"""
     ...
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`input1 @ weight[i] @ input2 + bias[i]` for each matrix i of the weight (out, in1, in2).
+
+    Parameters
+    ----------
+    input1 : Tensor
+        The first tensor.
+    input2 : Tensor
+        The second tensor.
+    weight : Tensor
+        The weights.
+    bias : Tensor, optional
+        What is added, one number for each channel.
+
+    Returns
+    -------
+    Tensor
+        A new tensor.
+
+    Examples
+    --------
+    >>> x = opweave.ones(1, 2)
+    >>> y = opweave.ones(1, 3)
+    >>> z = opweave.ones(4, 2, 3)
+    >>> opweave.bilinear(x, y, z)
+    tensor([[6., 6., 6., 6.]])"""
+    ...
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: Int = 1, *, out: Tensor | None = None) -> Tensor:
     """`binary_cross_entropy` of sigmoid(x), without overflow; `pos_weight` counts targets of 1 so often.
 
@@ -6874,6 +6901,38 @@ def group_norm(input: Tensor, num_groups: Int, weight: Tensor | None = None, bia
     >>> opweave.group_norm(x, 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])"""
     ...
+def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+    """The state after one step of a GRU.
+
+    Parameters
+    ----------
+    input : Tensor
+        The tensor.
+    hx : Tensor
+        The state before.
+    w_ih : Tensor
+        The weights of the input, those of one gate below each other.
+    w_hh : Tensor
+        The weights of the state.
+    b_ih : Tensor, optional
+        What is added to the product with the input.
+    b_hh : Tensor, optional
+        What is added to the product with the state.
+
+    Returns
+    -------
+    Tensor
+        A new tensor.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([[1.0, 2.0]])
+    >>> h = opweave.zeros(1, 1)
+    >>> w = opweave.ones(3, 2)
+    >>> u = w[:, :1]
+    >>> opweave.gru_cell(x, h, w, u)
+    tensor([[0.0472]])"""
+    ...
 def gt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Whether each element is larger than the other.
 
@@ -9386,6 +9445,38 @@ def logsumexp(input: Tensor, axis: Int | Sequence[Int], keepdim: Bool = False, *
     tensor(3.4076)
     >>> x.logsumexp(0)
     tensor(3.4076)"""
+    ...
+def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> _tuple[Tensor, Tensor]:
+    """The state after one step of an LSTM: what it shows, and its cell.
+
+    Parameters
+    ----------
+    input : Tensor
+        The tensor.
+    hx : sequence of Tensor
+        The state before.
+    w_ih : Tensor
+        The weights of the input, those of one gate below each other.
+    w_hh : Tensor
+        The weights of the state.
+    b_ih : Tensor, optional
+        What is added to the product with the input.
+    b_hh : Tensor, optional
+        What is added to the product with the state.
+
+    Returns
+    -------
+    tuple[Tensor, Tensor]
+        The tensors.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([[1.0, 2.0]])
+    >>> h = opweave.zeros(1, 1)
+    >>> w = opweave.ones(4, 2)
+    >>> u = w[:, :1]
+    >>> opweave.lstm_cell(x, [h, h], w, u)
+    (tensor([[0.7038]]), tensor([[0.9479]]))"""
     ...
 def lt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Whether each element is less than the other.
@@ -12927,6 +13018,70 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[Int], weight: Tensor | No
     >>> x = opweave.tensor([3.0, 4.0])
     >>> opweave.rms_norm(x, [2])
     tensor([0.8485, 1.1314])"""
+    ...
+def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+    """The state after one step of a network with ReLU, `relu(w_ih @ input + b_ih + w_hh @ hx + b_hh)`.
+
+    Parameters
+    ----------
+    input : Tensor
+        The tensor.
+    hx : Tensor
+        The state before.
+    w_ih : Tensor
+        The weights of the input, those of one gate below each other.
+    w_hh : Tensor
+        The weights of the state.
+    b_ih : Tensor, optional
+        What is added to the product with the input.
+    b_hh : Tensor, optional
+        What is added to the product with the state.
+
+    Returns
+    -------
+    Tensor
+        A new tensor.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([[1.0, 2.0]])
+    >>> h = opweave.zeros(1, 1)
+    >>> w = opweave.ones(1, 2)
+    >>> u = w[:, :1]
+    >>> opweave.rnn_relu_cell(x, h, w, u)
+    tensor([[3.]])"""
+    ...
+def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+    """The state after one step of an Elman network, `tanh(w_ih @ input + b_ih + w_hh @ hx + b_hh)`.
+
+    Parameters
+    ----------
+    input : Tensor
+        The tensor.
+    hx : Tensor
+        The state before.
+    w_ih : Tensor
+        The weights of the input, those of one gate below each other.
+    w_hh : Tensor
+        The weights of the state.
+    b_ih : Tensor, optional
+        What is added to the product with the input.
+    b_hh : Tensor, optional
+        What is added to the product with the state.
+
+    Returns
+    -------
+    Tensor
+        A new tensor.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([[1.0, 2.0]])
+    >>> h = opweave.zeros(1, 1)
+    >>> w = opweave.ones(1, 2)
+    >>> u = w[:, :1]
+    >>> opweave.rnn_tanh_cell(x, h, w, u)
+    tensor([[0.9951]])"""
     ...
 @overload
 def roll(input: Tensor, shifts: Int | Sequence[Int], dims: Int | Sequence[Int] = ..., *, out: Tensor | None = None) -> Tensor: ...
@@ -16729,4 +16884,4 @@ def zeros_like(input: Tensor, *, dtype: DTypeLike | None = None, layout: Layout 
 def cuda_is_available() -> _bool: ...
 def __dir__() -> list[_str]: ...
 
-__all__ = ['DispatchKey', 'DispatchKeySet', 'DispatchMode', 'FakeTensor', 'FakeTensorMode', 'Generator', 'HigherOrderOperator', 'KernelProfile', 'LaunchProfile', 'OpOverload', 'OpOverloadPacket', 'ShapeEnv', 'Size', 'SymBool', 'SymFloat', 'SymInt', 'Tag', 'Tensor', 'TorchDispatchMode', 'abs', 'abs_', 'absolute', 'absolute_', 'acos', 'acos_', 'acosh', 'acosh_', 'adaptive_avg_pool1d', 'adaptive_max_pool1d', 'add', 'add_', 'addbmm', 'addbmm_', 'addcdiv', 'addcdiv_', 'addcmul', 'addcmul_', 'addmm', 'addmm_', 'addmv', 'addmv_', 'addr', 'addr_', 'adjoint', 'alias', 'alias_copy', 'all', 'allclose', 'alpha_dropout', 'alpha_dropout_', 'amax', 'amin', 'aminmax', 'amp', 'angle', 'any', 'arange', 'arccos', 'arccos_', 'arccosh', 'arccosh_', 'arcsin', 'arcsin_', 'arcsinh', 'arcsinh_', 'arctan', 'arctan2', 'arctan2_', 'arctan_', 'arctanh', 'arctanh_', 'argmax', 'argmin', 'argsort', 'argwhere', 'as_strided', 'as_strided_', 'as_strided_copy', 'as_strided_scatter', 'as_tensor', 'asarray', 'asin', 'asin_', 'asinh', 'asinh_', 'associative_scan', 'atan', 'atan2', 'atan2_', 'atan_', 'atanh', 'atanh_', 'atleast_1d', 'atleast_2d', 'atleast_3d', 'autocast', 'autograd', 'avg_pool1d', 'baddbmm', 'baddbmm_', 'bartlett_window', 'batch_norm', 'bernoulli', 'bernoulli_', 'bfloat16', 'binary_cross_entropy_with_logits', 'bincount', 'binomial', 'bitwise_and', 'bitwise_and_', 'bitwise_left_shift', 'bitwise_left_shift_', 'bitwise_not', 'bitwise_not_', 'bitwise_or', 'bitwise_or_', 'bitwise_right_shift', 'bitwise_right_shift_', 'bitwise_xor', 'bitwise_xor_', 'blackman_window', 'block_diag', 'bmm', 'bool', 'broadcast_shapes', 'broadcast_tensors', 'broadcast_to', 'bucketize', 'can_cast', 'cartesian_prod', 'cat', 'cauchy_', 'cdist', 'cdouble', 'ceil', 'ceil_', 'celu', 'cfloat', 'chain_matmul', 'channel_shuffle', 'channels_last', 'channels_last_3d', 'check', 'check_is_size', 'checkpoint', 'cholesky', 'cholesky_inverse', 'cholesky_solve', 'chunk', 'clamp', 'clamp_', 'clamp_max', 'clamp_max_', 'clamp_min', 'clamp_min_', 'clear_autocast_cache', 'clip', 'clip_', 'clone', 'column_stack', 'combinations', 'compile', 'complex', 'complex128', 'complex64', 'concat', 'concatenate', 'cond', 'conj', 'conj_physical', 'conj_physical_', 'constant_pad_nd', 'contiguous', 'contiguous_format', 'conv1d', 'conv2d', 'conv3d', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d', 'convolution', 'copy_', 'copysign', 'copysign_', 'corrcoef', 'cos', 'cos_', 'cosh', 'cosh_', 'cosine_embedding_loss', 'cosine_similarity', 'count_nonzero', 'cov', 'cross', 'ctc_loss', 'cuda_is_available', 'cummax', 'cummin', 'cumprod', 'cumprod_', 'cumsum', 'cumsum_', 'cumulative_trapezoid', 'deg2rad', 'deg2rad_', 'det', 'detach', 'detach_copy', 'device', 'diag', 'diag_embed', 'diagflat', 'diagonal', 'diagonal_copy', 'diagonal_scatter', 'diff', 'digamma', 'digamma_', 'dist', 'distributions', 'div', 'div_', 'divide', 'divide_', 'dot', 'double', 'dropout', 'dropout_', 'dsplit', 'dstack', 'dtype', 'e', 'einsum', 'elu_', 'embedding', 'embedding_bag', 'embedding_renorm_', 'empty', 'empty_like', 'empty_permuted', 'empty_strided', 'enable_grad', 'eq', 'eq_', 'equal', 'erf', 'erf_', 'erfc', 'erfc_', 'erfinv', 'erfinv_', 'exp', 'exp2', 'exp2_', 'exp_', 'expand', 'expand_as', 'expand_copy', 'explain', 'expm1', 'expm1_', 'exponential_', 'export', 'eye', 'feature_alpha_dropout', 'feature_alpha_dropout_', 'feature_dropout', 'feature_dropout_', 'fft', 'fill', 'fill_', 'fill_diagonal_', 'finfo', 'fix', 'fix_', 'flatten', 'flip', 'fliplr', 'flipud', 'float', 'float16', 'float32', 'float64', 'float8_e4m3fn', 'float8_e4m3fnuz', 'float8_e5m2', 'float8_e5m2fnuz', 'float8_e8m0fnu', 'float_power', 'float_power_', 'floor', 'floor_', 'floor_divide', 'floor_divide_', 'fmax', 'fmin', 'fmod', 'fmod_', 'frac', 'frac_', 'frexp', 'frobenius_norm', 'from_dlpack', 'from_numpy', 'frombuffer', 'full', 'full_like', 'func', 'fx', 'gather', 'gcd', 'gcd_', 'ge', 'ge_', 'gelu', 'gelu_', 'geometric_', 'geqrf', 'ger', 'get_autocast_dtype', 'get_default_dtype', 'get_num_threads', 'get_printoptions', 'get_rng_state', 'gradient', 'greater', 'greater_', 'greater_equal', 'greater_equal_', 'grid_sampler', 'grid_sampler_2d', 'group_norm', 'gt', 'gt_', 'half', 'hamming_window', 'hann_window', 'hardshrink', 'hardsigmoid_', 'hardswish_', 'hardtanh_', 'heaviside', 'heaviside_', 'hinge_embedding_loss', 'histc', 'histogram', 'hsplit', 'hstack', 'hypot', 'hypot_', 'i0', 'i0_', 'igamma', 'igamma_', 'igammac', 'igammac_', 'iinfo', 'imag', 'index_add', 'index_add_', 'index_copy', 'index_copy_', 'index_fill', 'index_fill_', 'index_put', 'index_put_', 'index_reduce', 'index_reduce_', 'index_select', 'inf', 'inference_mode', 'initial_seed', 'inner', 'int', 'int16', 'int32', 'int64', 'int8', 'inverse', 'is_autocast_cache_enabled', 'is_autocast_enabled', 'is_complex', 'is_conj', 'is_floating_point', 'is_grad_enabled', 'is_inference_mode_enabled', 'is_neg', 'is_nonzero', 'is_same_size', 'is_signed', 'is_tensor', 'isclose', 'isfinite', 'isin', 'isinf', 'isnan', 'isneginf', 'isposinf', 'isreal', 'istft', 'kaiser_window', 'kernel_accesses', 'kl_div', 'kron', 'kthvalue', 'layer_norm', 'layout', 'lcm', 'lcm_', 'ldexp', 'ldexp_', 'le', 'le_', 'leaky_relu_', 'lerp', 'lerp_', 'less', 'less_', 'less_equal', 'less_equal_', 'lgamma', 'lgamma_', 'library', 'lift_fresh_copy', 'linalg', 'linspace', 'load', 'load_compiled', 'log', 'log10', 'log10_', 'log1p', 'log1p_', 'log2', 'log2_', 'log_', 'log_normal_', 'log_softmax', 'logaddexp', 'logaddexp2', 'logcumsumexp', 'logdet', 'logical_and', 'logical_and_', 'logical_not', 'logical_not_', 'logical_or', 'logical_or_', 'logical_xor', 'logical_xor_', 'logit', 'logit_', 'logspace', 'logsumexp', 'long', 'lt', 'lt_', 'lu', 'lu_solve', 'lu_unpack', 'make_fx', 'manual_seed', 'map', 'margin_ranking_loss', 'mark_dynamic', 'mark_static', 'masked', 'masked_fill', 'masked_fill_', 'masked_scatter', 'masked_scatter_', 'masked_select', 'matmul', 'matrix_exp', 'matrix_power', 'max', 'max_pool2d', 'max_pool3d', 'maximum', 'mean', 'median', 'memory_format', 'meshgrid', 'min', 'minimum', 'mish_', 'mm', 'mode', 'moveaxis', 'movedim', 'msort', 'mul', 'mul_', 'multinomial', 'multiply', 'multiply_', 'mv', 'mvlgamma', 'mvlgamma_', 'nan', 'nan_to_num', 'nan_to_num_', 'nanmean', 'nanmedian', 'nanquantile', 'nansum', 'narrow', 'narrow_copy', 'native_dropout', 'native_group_norm', 'native_layer_norm', 'ne', 'ne_', 'neg', 'neg_', 'negative', 'negative_', 'new_empty', 'new_empty_strided', 'new_full', 'new_ones', 'new_zeros', 'newaxis', 'nextafter', 'nextafter_', 'nn', 'no_grad', 'nonzero', 'nonzero_numpy', 'nonzero_static', 'norm', 'normal', 'normal_', 'not_equal', 'not_equal_', 'nuclear_norm', 'numel', 'ones', 'ones_like', 'ops', 'optim', 'orgqr', 'ormqr', 'outer', 'pairwise_distance', 'pca_lowrank', 'pdist', 'permute', 'permute_copy', 'pi', 'pinverse', 'pixel_shuffle', 'pixel_unshuffle', 'poisson', 'poisson_nll_loss', 'polar', 'polygamma', 'polygamma_', 'positive', 'pow', 'pow_', 'prelu', 'preserve_format', 'prod', 'profile', 'promote_types', 'put', 'put_', 'qr', 'quantile', 'rad2deg', 'rad2deg_', 'rand', 'rand_like', 'randint', 'randint_like', 'randn', 'randn_like', 'random_', 'randperm', 'ravel', 'real', 'reciprocal', 'reciprocal_', 'relu', 'relu6_', 'relu_', 'remainder', 'remainder_', 'renorm', 'renorm_', 'repeat', 'repeat_interleave', 'report', 'reshape', 'reshape_as', 'resize_', 'resolve_conj', 'resolve_neg', 'result_type', 'return_types', 'rms_norm', 'roll', 'rot90', 'round', 'round_', 'row_stack', 'rsqrt', 'rsqrt_', 'rsub', 'safetensors', 'sanitize', 'save', 'scalar_tensor', 'scaled_dot_product_attention', 'scan', 'scatter', 'scatter_', 'scatter_add', 'scatter_add_', 'scatter_reduce', 'scatter_reduce_', 'searchsorted', 'seed', 'select', 'select_copy', 'select_scatter', 'selu', 'set_autocast_cache_enabled', 'set_autocast_dtype', 'set_autocast_enabled', 'set_default_dtype', 'set_grad_enabled', 'set_num_threads', 'set_printoptions', 'set_rng_state', 'sgn', 'sgn_', 'short', 'sigmoid', 'sigmoid_', 'sign', 'sign_', 'signal', 'signbit', 'silu_', 'sin', 'sin_', 'sinc', 'sinc_', 'sinh', 'sinh_', 'slice', 'slice_copy', 'slice_scatter', 'slogdet', 'softmax', 'softplus', 'sort', 'special', 'split', 'split_copy', 'split_with_sizes', 'split_with_sizes_copy', 'sqrt', 'sqrt_', 'square', 'square_', 'squeeze', 'squeeze_', 'squeeze_copy', 'stack', 'std', 'std_mean', 'stft', 'strided', 'sub', 'sub_', 'subtract', 'subtract_', 'sum', 'sum_to_size', 'svd', 'svd_lowrank', 'swapaxes', 'swapaxes_', 'swapdims', 'swapdims_', 'sym_float', 'sym_int', 'sym_max', 'sym_min', 'sym_not', 't', 't_', 't_copy', 'take', 'take_along_dim', 'tan', 'tan_', 'tanh', 'tanh_', 'tensor', 'tensor_split', 'tensordot', 'testing', 'threshold', 'threshold_', 'tile', 'topk', 'trace', 'transpose', 'transpose_', 'transpose_copy', 'trapezoid', 'trapz', 'triangular_solve', 'tril', 'tril_', 'tril_indices', 'triplet_margin_loss', 'triu', 'triu_', 'triu_indices', 'true_divide', 'true_divide_', 'trunc', 'trunc_', 'uint16', 'uint32', 'uint64', 'uint8', 'unbind', 'unbind_copy', 'unflatten', 'unfold_copy', 'uniform_', 'unique', 'unique_consecutive', 'unique_dim', 'unravel_index', 'unsafe_chunk', 'unsafe_split', 'unsafe_split_with_sizes', 'unsqueeze', 'unsqueeze_', 'unsqueeze_copy', 'utils', 'vander', 'var', 'var_mean', 'vdot', 'view', 'view_as', 'view_as_complex', 'view_as_complex_copy', 'view_as_real', 'view_as_real_copy', 'view_copy', 'vmap', 'vsplit', 'vstack', 'where', 'while_loop', 'xlogy', 'xlogy_', 'zero_', 'zeros', 'zeros_like']
+__all__ = ['DispatchKey', 'DispatchKeySet', 'DispatchMode', 'FakeTensor', 'FakeTensorMode', 'Generator', 'HigherOrderOperator', 'KernelProfile', 'LaunchProfile', 'OpOverload', 'OpOverloadPacket', 'ShapeEnv', 'Size', 'SymBool', 'SymFloat', 'SymInt', 'Tag', 'Tensor', 'TorchDispatchMode', 'abs', 'abs_', 'absolute', 'absolute_', 'acos', 'acos_', 'acosh', 'acosh_', 'adaptive_avg_pool1d', 'adaptive_max_pool1d', 'add', 'add_', 'addbmm', 'addbmm_', 'addcdiv', 'addcdiv_', 'addcmul', 'addcmul_', 'addmm', 'addmm_', 'addmv', 'addmv_', 'addr', 'addr_', 'adjoint', 'alias', 'alias_copy', 'all', 'allclose', 'alpha_dropout', 'alpha_dropout_', 'amax', 'amin', 'aminmax', 'amp', 'angle', 'any', 'arange', 'arccos', 'arccos_', 'arccosh', 'arccosh_', 'arcsin', 'arcsin_', 'arcsinh', 'arcsinh_', 'arctan', 'arctan2', 'arctan2_', 'arctan_', 'arctanh', 'arctanh_', 'argmax', 'argmin', 'argsort', 'argwhere', 'as_strided', 'as_strided_', 'as_strided_copy', 'as_strided_scatter', 'as_tensor', 'asarray', 'asin', 'asin_', 'asinh', 'asinh_', 'associative_scan', 'atan', 'atan2', 'atan2_', 'atan_', 'atanh', 'atanh_', 'atleast_1d', 'atleast_2d', 'atleast_3d', 'autocast', 'autograd', 'avg_pool1d', 'baddbmm', 'baddbmm_', 'bartlett_window', 'batch_norm', 'bernoulli', 'bernoulli_', 'bfloat16', 'bilinear', 'binary_cross_entropy_with_logits', 'bincount', 'binomial', 'bitwise_and', 'bitwise_and_', 'bitwise_left_shift', 'bitwise_left_shift_', 'bitwise_not', 'bitwise_not_', 'bitwise_or', 'bitwise_or_', 'bitwise_right_shift', 'bitwise_right_shift_', 'bitwise_xor', 'bitwise_xor_', 'blackman_window', 'block_diag', 'bmm', 'bool', 'broadcast_shapes', 'broadcast_tensors', 'broadcast_to', 'bucketize', 'can_cast', 'cartesian_prod', 'cat', 'cauchy_', 'cdist', 'cdouble', 'ceil', 'ceil_', 'celu', 'cfloat', 'chain_matmul', 'channel_shuffle', 'channels_last', 'channels_last_3d', 'check', 'check_is_size', 'checkpoint', 'cholesky', 'cholesky_inverse', 'cholesky_solve', 'chunk', 'clamp', 'clamp_', 'clamp_max', 'clamp_max_', 'clamp_min', 'clamp_min_', 'clear_autocast_cache', 'clip', 'clip_', 'clone', 'column_stack', 'combinations', 'compile', 'complex', 'complex128', 'complex64', 'concat', 'concatenate', 'cond', 'conj', 'conj_physical', 'conj_physical_', 'constant_pad_nd', 'contiguous', 'contiguous_format', 'conv1d', 'conv2d', 'conv3d', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d', 'convolution', 'copy_', 'copysign', 'copysign_', 'corrcoef', 'cos', 'cos_', 'cosh', 'cosh_', 'cosine_embedding_loss', 'cosine_similarity', 'count_nonzero', 'cov', 'cross', 'ctc_loss', 'cuda_is_available', 'cummax', 'cummin', 'cumprod', 'cumprod_', 'cumsum', 'cumsum_', 'cumulative_trapezoid', 'deg2rad', 'deg2rad_', 'det', 'detach', 'detach_copy', 'device', 'diag', 'diag_embed', 'diagflat', 'diagonal', 'diagonal_copy', 'diagonal_scatter', 'diff', 'digamma', 'digamma_', 'dist', 'distributions', 'div', 'div_', 'divide', 'divide_', 'dot', 'double', 'dropout', 'dropout_', 'dsplit', 'dstack', 'dtype', 'e', 'einsum', 'elu_', 'embedding', 'embedding_bag', 'embedding_renorm_', 'empty', 'empty_like', 'empty_permuted', 'empty_strided', 'enable_grad', 'eq', 'eq_', 'equal', 'erf', 'erf_', 'erfc', 'erfc_', 'erfinv', 'erfinv_', 'exp', 'exp2', 'exp2_', 'exp_', 'expand', 'expand_as', 'expand_copy', 'explain', 'expm1', 'expm1_', 'exponential_', 'export', 'eye', 'feature_alpha_dropout', 'feature_alpha_dropout_', 'feature_dropout', 'feature_dropout_', 'fft', 'fill', 'fill_', 'fill_diagonal_', 'finfo', 'fix', 'fix_', 'flatten', 'flip', 'fliplr', 'flipud', 'float', 'float16', 'float32', 'float64', 'float8_e4m3fn', 'float8_e4m3fnuz', 'float8_e5m2', 'float8_e5m2fnuz', 'float8_e8m0fnu', 'float_power', 'float_power_', 'floor', 'floor_', 'floor_divide', 'floor_divide_', 'fmax', 'fmin', 'fmod', 'fmod_', 'frac', 'frac_', 'frexp', 'frobenius_norm', 'from_dlpack', 'from_numpy', 'frombuffer', 'full', 'full_like', 'func', 'fx', 'gather', 'gcd', 'gcd_', 'ge', 'ge_', 'gelu', 'gelu_', 'geometric_', 'geqrf', 'ger', 'get_autocast_dtype', 'get_default_dtype', 'get_num_threads', 'get_printoptions', 'get_rng_state', 'gradient', 'greater', 'greater_', 'greater_equal', 'greater_equal_', 'grid_sampler', 'grid_sampler_2d', 'group_norm', 'gru_cell', 'gt', 'gt_', 'half', 'hamming_window', 'hann_window', 'hardshrink', 'hardsigmoid_', 'hardswish_', 'hardtanh_', 'heaviside', 'heaviside_', 'hinge_embedding_loss', 'histc', 'histogram', 'hsplit', 'hstack', 'hypot', 'hypot_', 'i0', 'i0_', 'igamma', 'igamma_', 'igammac', 'igammac_', 'iinfo', 'imag', 'index_add', 'index_add_', 'index_copy', 'index_copy_', 'index_fill', 'index_fill_', 'index_put', 'index_put_', 'index_reduce', 'index_reduce_', 'index_select', 'inf', 'inference_mode', 'initial_seed', 'inner', 'int', 'int16', 'int32', 'int64', 'int8', 'inverse', 'is_autocast_cache_enabled', 'is_autocast_enabled', 'is_complex', 'is_conj', 'is_floating_point', 'is_grad_enabled', 'is_inference_mode_enabled', 'is_neg', 'is_nonzero', 'is_same_size', 'is_signed', 'is_tensor', 'isclose', 'isfinite', 'isin', 'isinf', 'isnan', 'isneginf', 'isposinf', 'isreal', 'istft', 'kaiser_window', 'kernel_accesses', 'kl_div', 'kron', 'kthvalue', 'layer_norm', 'layout', 'lcm', 'lcm_', 'ldexp', 'ldexp_', 'le', 'le_', 'leaky_relu_', 'lerp', 'lerp_', 'less', 'less_', 'less_equal', 'less_equal_', 'lgamma', 'lgamma_', 'library', 'lift_fresh_copy', 'linalg', 'linspace', 'load', 'load_compiled', 'log', 'log10', 'log10_', 'log1p', 'log1p_', 'log2', 'log2_', 'log_', 'log_normal_', 'log_softmax', 'logaddexp', 'logaddexp2', 'logcumsumexp', 'logdet', 'logical_and', 'logical_and_', 'logical_not', 'logical_not_', 'logical_or', 'logical_or_', 'logical_xor', 'logical_xor_', 'logit', 'logit_', 'logspace', 'logsumexp', 'long', 'lstm_cell', 'lt', 'lt_', 'lu', 'lu_solve', 'lu_unpack', 'make_fx', 'manual_seed', 'map', 'margin_ranking_loss', 'mark_dynamic', 'mark_static', 'masked', 'masked_fill', 'masked_fill_', 'masked_scatter', 'masked_scatter_', 'masked_select', 'matmul', 'matrix_exp', 'matrix_power', 'max', 'max_pool2d', 'max_pool3d', 'maximum', 'mean', 'median', 'memory_format', 'meshgrid', 'min', 'minimum', 'mish_', 'mm', 'mode', 'moveaxis', 'movedim', 'msort', 'mul', 'mul_', 'multinomial', 'multiply', 'multiply_', 'mv', 'mvlgamma', 'mvlgamma_', 'nan', 'nan_to_num', 'nan_to_num_', 'nanmean', 'nanmedian', 'nanquantile', 'nansum', 'narrow', 'narrow_copy', 'native_dropout', 'native_group_norm', 'native_layer_norm', 'ne', 'ne_', 'neg', 'neg_', 'negative', 'negative_', 'new_empty', 'new_empty_strided', 'new_full', 'new_ones', 'new_zeros', 'newaxis', 'nextafter', 'nextafter_', 'nn', 'no_grad', 'nonzero', 'nonzero_numpy', 'nonzero_static', 'norm', 'normal', 'normal_', 'not_equal', 'not_equal_', 'nuclear_norm', 'numel', 'ones', 'ones_like', 'ops', 'optim', 'orgqr', 'ormqr', 'outer', 'pairwise_distance', 'pca_lowrank', 'pdist', 'permute', 'permute_copy', 'pi', 'pinverse', 'pixel_shuffle', 'pixel_unshuffle', 'poisson', 'poisson_nll_loss', 'polar', 'polygamma', 'polygamma_', 'positive', 'pow', 'pow_', 'prelu', 'preserve_format', 'prod', 'profile', 'promote_types', 'put', 'put_', 'qr', 'quantile', 'rad2deg', 'rad2deg_', 'rand', 'rand_like', 'randint', 'randint_like', 'randn', 'randn_like', 'random_', 'randperm', 'ravel', 'real', 'reciprocal', 'reciprocal_', 'relu', 'relu6_', 'relu_', 'remainder', 'remainder_', 'renorm', 'renorm_', 'repeat', 'repeat_interleave', 'report', 'reshape', 'reshape_as', 'resize_', 'resolve_conj', 'resolve_neg', 'result_type', 'return_types', 'rms_norm', 'rnn_relu_cell', 'rnn_tanh_cell', 'roll', 'rot90', 'round', 'round_', 'row_stack', 'rsqrt', 'rsqrt_', 'rsub', 'safetensors', 'sanitize', 'save', 'scalar_tensor', 'scaled_dot_product_attention', 'scan', 'scatter', 'scatter_', 'scatter_add', 'scatter_add_', 'scatter_reduce', 'scatter_reduce_', 'searchsorted', 'seed', 'select', 'select_copy', 'select_scatter', 'selu', 'set_autocast_cache_enabled', 'set_autocast_dtype', 'set_autocast_enabled', 'set_default_dtype', 'set_grad_enabled', 'set_num_threads', 'set_printoptions', 'set_rng_state', 'sgn', 'sgn_', 'short', 'sigmoid', 'sigmoid_', 'sign', 'sign_', 'signal', 'signbit', 'silu_', 'sin', 'sin_', 'sinc', 'sinc_', 'sinh', 'sinh_', 'slice', 'slice_copy', 'slice_scatter', 'slogdet', 'softmax', 'softplus', 'sort', 'special', 'split', 'split_copy', 'split_with_sizes', 'split_with_sizes_copy', 'sqrt', 'sqrt_', 'square', 'square_', 'squeeze', 'squeeze_', 'squeeze_copy', 'stack', 'std', 'std_mean', 'stft', 'strided', 'sub', 'sub_', 'subtract', 'subtract_', 'sum', 'sum_to_size', 'svd', 'svd_lowrank', 'swapaxes', 'swapaxes_', 'swapdims', 'swapdims_', 'sym_float', 'sym_int', 'sym_max', 'sym_min', 'sym_not', 't', 't_', 't_copy', 'take', 'take_along_dim', 'tan', 'tan_', 'tanh', 'tanh_', 'tensor', 'tensor_split', 'tensordot', 'testing', 'threshold', 'threshold_', 'tile', 'topk', 'trace', 'transpose', 'transpose_', 'transpose_copy', 'trapezoid', 'trapz', 'triangular_solve', 'tril', 'tril_', 'tril_indices', 'triplet_margin_loss', 'triu', 'triu_', 'triu_indices', 'true_divide', 'true_divide_', 'trunc', 'trunc_', 'uint16', 'uint32', 'uint64', 'uint8', 'unbind', 'unbind_copy', 'unflatten', 'unfold_copy', 'uniform_', 'unique', 'unique_consecutive', 'unique_dim', 'unravel_index', 'unsafe_chunk', 'unsafe_split', 'unsafe_split_with_sizes', 'unsqueeze', 'unsqueeze_', 'unsqueeze_copy', 'utils', 'vander', 'var', 'var_mean', 'vdot', 'view', 'view_as', 'view_as_complex', 'view_as_complex_copy', 'view_as_real', 'view_as_real_copy', 'view_copy', 'vmap', 'vsplit', 'vstack', 'where', 'while_loop', 'xlogy', 'xlogy_', 'zero_', 'zeros', 'zeros_like']

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opweave.passes.functional_ops import auto_functionalized, called, copy_laid_out, mutate_views, write_view
+from opweave.passes.partition import WAY_BACK
 from opweave.registry.containers import is_dict, is_sequence
 from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import OpweaveError, UnsupportedError
@@ -69,11 +70,12 @@ class _Step:
 
 @dataclass(eq=False, slots=True)
 class _Base:
-    """Memory: the node that holds its present value, and how often it was mutated."""
+    """Memory: the node that holds its present value, how often it was mutated, and by which node last."""
 
     origin: Node
     current: Node
     version: int = 0
+    writer: Node | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -290,8 +292,7 @@ class _Functionalization:
         current = [base.current for base in bases]
         call = self.emit.insert(mutate_views, (name, current, views, arguments), {}, node, (*results, *clones))
         for i, base in enumerate(bases, len(results)):
-            base.current = self._item(call, i, node)
-            base.version += 1
+            self._renew(base, self._item(call, i, node), node)
         return call
 
     def _redirect_items(self, node: Node, parts: list[Node]) -> None:
@@ -336,10 +337,20 @@ class _Functionalization:
             value_for_base = self._through(alias, value, like)
         else:
             value_for_base = self._laid_out(base, value, like)
-        base.current = value_for_base
-        base.version += 1
+        self._renew(base, value_for_base, like)
         if value_of(value)._strides == old._strides:
             alias.node, alias.version = (value if alias.chain else value_for_base), base.version
+
+    def _renew(self, base: _Base, value: Node, writer: Node) -> None:
+        """Give a base a new value, of which `writer` is the cause."""
+        before = base.writer
+        if before is not None and (WAY_BACK in before.meta) != (WAY_BACK in writer.meta) and _outlives(base):
+            raise self._refuse(
+                writer, "it writes on the way back what the function has written as well", base.origin,
+                hint="write to a clone on one of the ways",
+            )  # fmt: skip
+        base.current, base.writer = value, writer
+        base.version += 1
 
     def _laid_out(self, base: _Base, value: Node, like: Node) -> Node:
         """The value with the strides of the memory it stands for, on which later views rely."""
@@ -435,7 +446,7 @@ class _Functionalization:
 
     def _finish(self, output: Node) -> None:
         """Write mutated inputs back; then make the results, which may be views of them."""
-        inputs = [b for b in self.bases if b.version and b.origin.op in ("placeholder", "get_attr")]
+        inputs = [b for b in self.bases if b.version and _outlives(b)]
         self.graph.graph["written"] = tuple(b.origin.name for b in inputs)
         sources: list[Node] = []
         for base in inputs:
@@ -445,9 +456,7 @@ class _Functionalization:
                 source = self.emit.call(aten.clone.default, source, like=base.origin)
             sources.append(source)
         for base, source in zip(inputs, sources, strict=True):
-            like = next(
-                (n for n in self.erased if base in [self.aliases[t].base for t in n.all_input_nodes]), base.origin
-            )
+            like = base.writer or base.origin
             self.emit.call(aten.copy_.default, base.origin, source, like=like, val=value_of(base.origin))
             base.current = base.origin
             base.version += 1
@@ -463,6 +472,11 @@ class _Functionalization:
                 return False
             node = node.all_input_nodes[0]
         return True
+
+
+def _outlives(base: _Base) -> bool:
+    """Whether what is written shows after the graph has run."""
+    return base.origin.op in ("placeholder", "get_attr")
 
 
 def _arguments(node: Node) -> dict[str, Any]:

@@ -93,7 +93,12 @@ def _keep_overwritten(joint: Graph) -> None:
     """Copy inputs that the forward writes, where the backward reads what they held before."""
     emit = Emitter(joint)
     after = computed_from([node for node in joint.placeholders() if TANGENT in node.meta]) - {joint.output_node()}
-    written = {node.args[0] for node in joint if node.target is aten.copy_.default and node.args[0].op == "placeholder"}
+    written = {
+        node.args[0]
+        for node in joint
+        if node.target is aten.copy_.default and node.args[0].op == "placeholder"
+        if node not in after and WAY_BACK not in node.meta
+    }
     for node in written:
         readers = [user for user in node.users if user in after and user.target is not aten.copy_.default]
         if readers:
@@ -117,7 +122,8 @@ class _Problem:
         #: What the forward has to compute in any case.
         self.forward = needed_for([*nodes_in(self.outputs), *self.effects])
         self.needed = needed_for([*nodes_in(self.gradients), *(n for n in written if n in self.backward)])
-        self.overwritten = {node.args[0] for node in written if node.target is aten.copy_.default}
+        #: Inputs that the backward is not to have as they are; what it writes itself, it has to have so.
+        self.overwritten = {node.args[0] for node in self.effects if node.target is aten.copy_.default}
         self.fixed = {node for node in self.needed - self.backward if self._only_once(node)}
 
     def _only_once(self, node: Node) -> bool:

@@ -365,6 +365,8 @@ class CompiledFunction(Generic[P, R]):
             if self._fullgraph or (isinstance(error, OpweaveError) and not isinstance(error, DTypeError)):
                 raise
             return error.with_traceback(None)
+        if not self._fullgraph and (cause := _undecided(entry)) is not None:
+            return cause.with_traceback(None)
         entry.reasons = tuple([reason for _, reason in reasons if reason is not None])
         self._install([entry, *self.entries])
         return entry
@@ -426,3 +428,10 @@ def _certain_code(function: Any) -> set[types.CodeType]:
         kind: Any = type(function)
         function = getattr(kind, "forward" if is_module(kind) else "__call__", None)
     return {function.__code__} if isinstance(function, types.FunctionType) else set()
+
+
+def _undecided(entry: Entry) -> DataDependentError | None:
+    """Why its backward cannot be traced, where that is a decision that depends on data."""
+    problem = None if entry.backward is None else entry.backward.problem
+    cause = None if problem is None else problem.__cause__
+    return cause if isinstance(cause, DataDependentError) else None

@@ -42,7 +42,7 @@ def test_the_page_on_triton_runs(tmp_path):
 
 def test_the_page_on_training_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / "training.md").read_text(), re.M | re.S)
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     script = tmp_path / "training.py"  # a file, so that errors and traces have lines to show
     script.write_text("\n".join(blocks))
     monkeypatch.chdir(tmp_path)

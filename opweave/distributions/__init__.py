@@ -4,17 +4,58 @@ d = opweave.distributions.Normal(mean, std)
 loss = kl_divergence(d, prior).sum() - likelihood(d.rsample()).sum()
 """
 
-from opweave.distributions import constraints
-from opweave.distributions.continuous import Beta, Exponential, Gamma, Laplace, LogNormal, Normal, Uniform
-from opweave.distributions.discrete import Bernoulli, Binomial, Categorical, OneHotCategorical, Poisson
+from opweave.distributions import constraints, relaxed, transforms
+from opweave.distributions.continuous import Beta, Chi2, Exponential, Gamma, Laplace, LogNormal, Normal, Uniform
+from opweave.distributions.counts import Geometric, Multinomial, NegativeBinomial
+from opweave.distributions.discrete import (
+    Bernoulli,
+    Binomial,
+    Categorical,
+    OneHotCategorical,
+    OneHotCategoricalStraightThrough,
+    Poisson,
+)
 from opweave.distributions.distribution import Distribution
 from opweave.distributions.divergence import kl_divergence, register_kl
+from opweave.distributions.heavy import Cauchy, FisherSnedecor, HalfCauchy, Pareto, StudentT
+from opweave.distributions.positive import Gumbel, HalfNormal, InverseGamma, Kumaraswamy, Weibull
+from opweave.distributions.registries import biject_to, transform_to
+from opweave.distributions.relaxed import RelaxedBernoulli, RelaxedOneHotCategorical
+from opweave.distributions.transformed import LogisticNormal, MixtureSameFamily, TransformedDistribution
+from opweave.distributions.transforms import (
+    AbsTransform,
+    AffineTransform,
+    CatTransform,
+    ComposeTransform,
+    CumulativeDistributionTransform,
+    ExpTransform,
+    IndependentTransform,
+    LowerCholeskyTransform,
+    PositiveDefiniteTransform,
+    PowerTransform,
+    ReshapeTransform,
+    SigmoidTransform,
+    SoftmaxTransform,
+    SoftplusTransform,
+    StackTransform,
+    StickBreakingTransform,
+    TanhTransform,
+    Transform,
+    identity_transform,
+)
 from opweave.distributions.vectors import Dirichlet, Independent, MultivariateNormal
 
 __all__ = [
-    "Bernoulli", "Beta", "Binomial", "Categorical", "Dirichlet", "Distribution", "Exponential", "Gamma", "Independent",
-    "Laplace", "LogNormal", "MultivariateNormal", "Normal", "OneHotCategorical", "Poisson", "Uniform", "constraints",
-    "kl_divergence", "register_kl",
+    "AbsTransform", "AffineTransform", "Bernoulli", "Beta", "Binomial", "CatTransform", "Categorical", "Cauchy", "Chi2",
+    "ComposeTransform", "CumulativeDistributionTransform", "Dirichlet", "Distribution", "ExpTransform", "Exponential",
+    "FisherSnedecor", "Gamma", "Geometric", "Gumbel", "HalfCauchy", "HalfNormal", "Independent", "IndependentTransform",
+    "InverseGamma", "Kumaraswamy", "Laplace", "LogNormal", "LogisticNormal", "LowerCholeskyTransform",
+    "MixtureSameFamily", "Multinomial", "MultivariateNormal", "NegativeBinomial", "Normal", "OneHotCategorical",
+    "OneHotCategoricalStraightThrough", "Pareto", "Poisson", "PositiveDefiniteTransform", "PowerTransform",
+    "RelaxedBernoulli", "RelaxedOneHotCategorical", "ReshapeTransform", "SigmoidTransform", "SoftmaxTransform",
+    "SoftplusTransform", "StackTransform", "StickBreakingTransform", "StudentT", "TanhTransform", "Transform",
+    "TransformedDistribution", "Uniform", "Weibull", "biject_to", "constraints", "identity_transform", "kl_divergence",
+    "register_kl", "relaxed", "transform_to", "transforms",
 ]  # fmt: skip
 
 

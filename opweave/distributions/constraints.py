@@ -27,6 +27,10 @@ class Constraint:
         Whether they are whole numbers.
     event_dim : int
         How many dimensions make one value.
+    kind : str
+        What sort of constraint it is, by which `biject_to` and `transform_to` find a transform.
+    bounds : tuple
+        The ends of an interval; of a constraint that is made of another, that one and how many dimensions it adds.
 
     Examples
     --------
@@ -34,8 +38,13 @@ class Constraint:
     tensor([False,  True])
     """
 
-    def __init__(self, name: str, holds: Callable[[Any], Any], *, is_discrete: bool = False, event_dim: int = 0):
+    def __init__(
+        self, name: str, holds: Callable[[Any], Any], *, is_discrete: bool = False, event_dim: int = 0,
+        kind: str = "", bounds: tuple[Any, ...] = (),
+    ):  # fmt: skip
         self.name = name
+        self.kind = kind or name.partition("(")[0]
+        self.bounds = bounds
         self.is_discrete = is_discrete
         self.event_dim = event_dim
         self._holds = holds
@@ -59,14 +68,17 @@ def _definite(value: Any) -> Any:
 
 
 real = Constraint("Real()", lambda x: x == x)
-real_vector = Constraint("IndependentConstraint(Real(), 1)", lambda x: (x == x).all(-1), event_dim=1)
+real_vector = Constraint("IndependentConstraint(Real(), 1)", lambda x: (x == x).all(-1), event_dim=1, bounds=(real, 1))
 boolean = Constraint("Boolean()", lambda x: (x == 0) | (x == 1), is_discrete=True)
-positive = Constraint("GreaterThan(lower_bound=0.0)", lambda x: x > 0)
-nonnegative = Constraint("GreaterThanEq(lower_bound=0.0)", lambda x: x >= 0)
+positive = Constraint("GreaterThan(lower_bound=0.0)", lambda x: x > 0, bounds=(0.0,))
+nonnegative = Constraint("GreaterThanEq(lower_bound=0.0)", lambda x: x >= 0, bounds=(0.0,))
+positive_integer = Constraint("IntegerGreaterThan(lower_bound=1)", lambda x: (x % 1 == 0) & (x >= 1), is_discrete=True)
 nonnegative_integer = Constraint(
     "IntegerGreaterThan(lower_bound=0)", lambda x: (x % 1 == 0) & (x >= 0), is_discrete=True
 )
-unit_interval = Constraint("Interval(lower_bound=0.0, upper_bound=1.0)", lambda x: (x >= 0) & (x <= 1))
+unit_interval = Constraint(
+    "Interval(lower_bound=0.0, upper_bound=1.0)", lambda x: (x >= 0) & (x <= 1), bounds=(0.0, 1.0)
+)
 simplex = Constraint("Simplex()", lambda x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6), event_dim=1)
 one_hot = Constraint(
     "OneHot()", lambda x: ((x == 0) | (x == 1)).all(-1) & (x.sum(-1) == 1), is_discrete=True, event_dim=1
@@ -74,8 +86,10 @@ one_hot = Constraint(
 lower_cholesky = Constraint("LowerCholesky()", _cholesky, event_dim=2)
 positive_definite = Constraint("PositiveDefinite()", _definite, event_dim=2)
 positive_vector = Constraint(
-    "IndependentConstraint(GreaterThan(lower_bound=0.0), 1)", lambda x: (x > 0).all(-1), event_dim=1
-)
+    "IndependentConstraint(GreaterThan(lower_bound=0.0), 1)", lambda x: (x > 0).all(-1), event_dim=1,
+    bounds=(positive, 1),
+)  # fmt: skip
+lower_triangular = Constraint("LowerTriangular()", lambda x: (x.tril() == x).flatten(-2).all(-1), event_dim=2)
 
 
 def interval(low: Any, high: Any) -> Constraint:
@@ -86,7 +100,34 @@ def interval(low: Any, high: Any) -> Constraint:
     >>> opweave.distributions.constraints.interval(0, 1).check(opweave.tensor([0.5, 2.0]))
     tensor([ True, False])
     """
-    return Constraint(f"Interval(lower_bound={low}, upper_bound={high})", lambda x: (x >= low) & (x <= high))
+    name = f"Interval(lower_bound={low}, upper_bound={high})"
+    return Constraint(name, lambda x: (x >= low) & (x <= high), bounds=(low, high))
+
+
+def half_open_interval(low: Any, high: Any) -> Constraint:
+    """Numbers from `low` to below `high`."""
+    name = f"HalfOpenInterval(lower_bound={low}, upper_bound={high})"
+    return Constraint(name, lambda x: (x >= low) & (x < high), bounds=(low, high))
+
+
+def greater_than(low: Any) -> Constraint:
+    """Numbers above `low`."""
+    return Constraint(f"GreaterThan(lower_bound={low})", lambda x: x > low, bounds=(low,))
+
+
+def greater_than_eq(low: Any) -> Constraint:
+    """Numbers from `low` on."""
+    return Constraint(f"GreaterThanEq(lower_bound={low})", lambda x: x >= low, bounds=(low,))
+
+
+def less_than(high: Any) -> Constraint:
+    """Numbers below `high`."""
+    return Constraint(f"LessThan(upper_bound={high})", lambda x: x < high, bounds=(high,))
+
+
+def multinomial(total: Any) -> Constraint:
+    """Counts that add up to `total`."""
+    return Constraint("Multinomial()", lambda x: (x >= 0).all(-1) & (x.sum(-1) == total), is_discrete=True, event_dim=1)
 
 
 def integer_interval(low: Any, high: Any) -> Constraint:
@@ -118,7 +159,7 @@ def independent(base: Constraint, count: int) -> Constraint:
         return found.flatten(-count).all(-1) if count else found
 
     name = f"IndependentConstraint({base}, {count})"
-    return Constraint(name, holds, is_discrete=base.is_discrete, event_dim=base.event_dim + count)
+    return Constraint(name, holds, is_discrete=base.is_discrete, event_dim=base.event_dim + count, bounds=(base, count))
 
 
 def __dir__() -> list[str]:

@@ -377,3 +377,19 @@ class Beta(Distribution):
         a, b, total = self.concentration1, self.concentration0, self._total
         size = a.lgamma() + b.lgamma() - total.lgamma()
         return size - (a - 1) * a.digamma() - (b - 1) * b.digamma() + (total - 2) * total.digamma()
+
+
+class Chi2(Gamma):
+    """The distribution of sums of `df` squares of normal numbers.
+
+    Examples
+    --------
+    >>> opweave.distributions.Chi2(3.0).mean
+    tensor(3.)
+    """
+
+    arg_constraints = {"df": constraints.positive}
+
+    def __init__(self, df: Any, validate_args: bool | None = None) -> None:
+        (self.df,) = broadcast_all(df)
+        super().__init__(0.5 * self.df, 0.5, validate_args=validate_args)

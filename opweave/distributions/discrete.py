@@ -12,7 +12,8 @@ from opweave.registry.errors import ArgumentError, ShapeError
 from opweave.registry.tensor import Tensor, describe
 
 
-def _one_of(name: str, probs: Any, logits: Any) -> None:
+def one_of(name: str, probs: Any, logits: Any) -> None:
+    """Refuse both and neither."""
     if (probs is None) == (logits is None):
         raise ArgumentError(f"{name}: give either probs or logits", got=f"probs={probs!r}, logits={logits!r}"[:200])
 
@@ -23,7 +24,7 @@ def _inside(probs: Any) -> Any:
     return probs.clamp(eps, 1 - eps)
 
 
-class _Binary(Distribution):
+class Binary(Distribution):
     """What has a chance, given as `probs` or as `logits`, the logarithm of the odds."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -41,7 +42,7 @@ class _Binary(Distribution):
         return self.__dict__.get("probs", self.__dict__.get("logits"))
 
 
-class Bernoulli(_Binary):
+class Bernoulli(Binary):
     """1 with a probability, else 0.
 
     Examples
@@ -55,7 +56,7 @@ class Bernoulli(_Binary):
     support = constraints.boolean  # type: ignore[assignment]
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        _one_of("Bernoulli", probs, logits)
+        one_of("Bernoulli", probs, logits)
         (given,) = broadcast_all(probs if logits is None else logits)
         self.__dict__["probs" if logits is None else "logits"] = given
         super().__init__(given._sizes, validate_args=validate_args)
@@ -90,7 +91,7 @@ class Bernoulli(_Binary):
         return found.expand(-1, *self._batch_shape) if expand else found
 
 
-class Binomial(_Binary):
+class Binomial(Binary):
     """How many of `total_count` trials succeed.
 
     Examples
@@ -103,7 +104,7 @@ class Binomial(_Binary):
     def __init__(
         self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        _one_of("Binomial", probs, logits)
+        one_of("Binomial", probs, logits)
         given = probs if logits is None else logits
         given = given if isinstance(given, Tensor) else broadcast_all(given)[0]
         counts = total_count if isinstance(total_count, Tensor) else aten.full_like.default(given, total_count)
@@ -209,7 +210,7 @@ class Categorical(Distribution):
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        _one_of("Categorical", probs, logits)
+        one_of("Categorical", probs, logits)
         given = probs if logits is None else logits
         if given.ndim < 1:
             raise ShapeError("Categorical: the last dimension has the classes", got=describe(given))
@@ -333,3 +334,20 @@ class OneHotCategorical(Distribution):
             classes, *(1,) * len(self._batch_shape), classes
         )
         return found.expand(classes, *self._batch_shape, classes) if expand else found
+
+
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """Classes as vectors with a 1, whose gradient is handed to the chances as it is.
+
+    Examples
+    --------
+    >>> d = opweave.distributions.OneHotCategoricalStraightThrough(opweave.tensor([0.0, 1.0]))
+    >>> d.rsample()
+    tensor([0., 1.])
+    """
+
+    has_rsample = True
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+        probs = self.probs
+        return self.sample(sample_shape) + (probs - probs.detach())

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
 from opweave.distributions.continuous import Beta, Exponential, Gamma, Laplace, LogNormal, Normal, Uniform
+from opweave.distributions.counts import Geometric
 from opweave.distributions.discrete import Bernoulli, Binomial, Categorical, OneHotCategorical, Poisson
 from opweave.distributions.distribution import Distribution, aten
+from opweave.distributions.heavy import Cauchy, Pareto
+from opweave.distributions.positive import EULER, Gumbel, HalfNormal
+from opweave.distributions.transformed import TransformedDistribution
+from opweave.distributions.transforms import sum_rightmost
 from opweave.distributions.vectors import Dirichlet, Independent, MultivariateNormal
 from opweave.registry.errors import ArgumentError, UnsupportedError
 
@@ -174,3 +180,65 @@ def _(p: Independent, q: Independent) -> Any:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise UnsupportedError("kl_divergence: of Independent with other numbers of dimensions there is no formula")
     return p._summed(kl_divergence(p.base_dist, q.base_dist))
+
+
+@register_kl(Cauchy, Cauchy)
+def _(p: Cauchy, q: Cauchy) -> Any:
+    return ((p.scale + q.scale) ** 2 + (p.loc - q.loc) ** 2).log() - (4 * p.scale * q.scale).log()
+
+
+@register_kl(Geometric, Geometric)
+def _(p: Geometric, q: Geometric) -> Any:
+    return -p.entropy() - (-q.probs).log1p() / p.probs - q.logits
+
+
+@register_kl(Gumbel, Gumbel)
+def _(p: Gumbel, q: Gumbel) -> Any:
+    ratio, away = p.scale / q.scale, (p.loc - q.loc) / q.scale
+    return -ratio.log() + away + ratio * EULER + ((1 + ratio).lgamma() - away).exp() - (1 + EULER)
+
+
+@register_kl(HalfNormal, HalfNormal)
+def _(p: HalfNormal, q: HalfNormal) -> Any:
+    return kl_divergence(p.base_dist, q.base_dist)
+
+
+@register_kl(Pareto, Pareto)
+def _(p: Pareto, q: Pareto) -> Any:
+    ratio = q.alpha / p.alpha
+    found = q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1
+    return aten.where.self(p.scale < q.scale, float("inf"), found)
+
+
+@register_kl(TransformedDistribution, TransformedDistribution)
+def _(p: TransformedDistribution, q: TransformedDistribution) -> Any:
+    if p.transforms != q.transforms or p.event_shape != q.event_shape:
+        raise UnsupportedError("kl_divergence: of values that are transformed in different ways there is no formula")
+    extra = len(p.event_shape) - len(p.base_dist.event_shape)
+    return sum_rightmost(kl_divergence(p.base_dist, q.base_dist), extra)
+
+
+@register_kl(Exponential, Gamma)
+def _(p: Exponential, q: Gamma) -> Any:
+    ratio = q.rate / p.rate
+    return -q.concentration * ratio.log() + ratio + q.concentration.lgamma() + q.concentration * EULER - (1 + EULER)
+
+
+@register_kl(Gamma, Exponential)
+def _(p: Gamma, q: Exponential) -> Any:
+    return -p.entropy() - q.rate.log() + q.rate * p.concentration / p.rate
+
+
+@register_kl(Laplace, Normal)
+def _(p: Laplace, q: Normal) -> Any:
+    variance = q.scale**2
+    ratio = p.scale**2 / variance
+    half = 0.5 * (math.log(2 / math.pi) + ratio.log())
+    return -half + ratio + 0.5 * p.loc**2 / variance - p.loc * q.loc / variance + 0.5 * q.loc**2 / variance - 1
+
+
+@register_kl(Uniform, Normal)
+def _(p: Uniform, q: Normal) -> Any:
+    width = p.high - p.low
+    size = (math.sqrt(math.pi * 2) * q.scale / width).log()
+    return size + (width**2 / 12 + ((p.high + p.low - 2 * q.loc) / 2) ** 2) / (2 * q.scale**2)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from opweave.registry.loading import load_heavy
 
 if TYPE_CHECKING:
-    from opweave.nn import functional, init, modules, parameter, utils
+    from opweave.nn import attention, functional, init, modules, parameter, utils
     from opweave.nn.modules.activation import *
     from opweave.nn.modules.arranging import *
     from opweave.nn.modules.attention import MultiheadAttention
@@ -61,7 +61,7 @@ _WHERE = {
     **{name: f"opweave.nn.modules.{file}" for file, names in _FILES.items() for name in names.split()},
     **dict.fromkeys(("Parameter", "Buffer"), "opweave.nn.parameter"),
 }
-_PARTS = frozenset({"functional", "init", "modules", "parameter", "utils"})
+_PARTS = frozenset({"attention", "functional", "init", "modules", "parameter", "utils"})
 
 __all__ = [*_PARTS, *_WHERE]  # pyright: ignore[reportUnsupportedDunderAll]
 

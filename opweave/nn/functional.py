@@ -68,6 +68,7 @@ from opweave.nn.margins import (
     multi_margin_loss as multi_margin_loss,
     multilabel_margin_loss as multilabel_margin_loss,
 )
+from opweave.nn.multi_head import multi_head_attention_forward as multi_head_attention_forward
 from opweave.nn.regularizing import (
     alpha_dropout as alpha_dropout,
     batch_norm as batch_norm,
@@ -110,6 +111,14 @@ from opweave.nn.windows import (
     max_unpool2d as max_unpool2d,
     max_unpool3d as max_unpool3d,
     unfold as unfold,
+)
+from opweave.nn.with_indices import (
+    adaptive_max_pool1d_with_indices as adaptive_max_pool1d_with_indices,
+    adaptive_max_pool2d_with_indices as adaptive_max_pool2d_with_indices,
+    adaptive_max_pool3d_with_indices as adaptive_max_pool3d_with_indices,
+    max_pool1d_with_indices as max_pool1d_with_indices,
+    max_pool2d_with_indices as max_pool2d_with_indices,
+    max_pool3d_with_indices as max_pool3d_with_indices,
 )
 from opweave.registry.autograd.mode import no_grad
 from opweave.registry.binding import writing as _writing
@@ -325,19 +334,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     >>> opweave.nn.functional.bilinear(opweave.ones(1, 2), opweave.ones(1, 3), opweave.ones(4, 2, 3))
     tensor([[6., 6., 6., 6.]])
     """
-    if weight.ndim != 3 or input1._sizes[:-1] != input2._sizes[:-1]:
-        raise ShapeError(
-            "bilinear: expected (..., in1), (..., in2) and (out, in1, in2)", got=describe([input1, input2, weight])
-        )
-    out, first, second = weight._sizes
-    if input1._sizes[-1] != first or input2._sizes[-1] != second:
-        raise ShapeError("bilinear: the widths do not fit the weight", got=describe([input1, input2, weight]))
-    batch = list(input1._sizes[:-1])
-    rows = aten.reshape.default(input1, [-1, first])
-    wide = aten.matmul.default(rows, aten.reshape.default(aten.permute.default(weight, [1, 0, 2]), [first, -1]))
-    wide = aten.reshape.default(wide, [*batch, out, second])
-    found = aten.squeeze.dim(aten.matmul.default(wide, aten.unsqueeze.default(input2, -1)), -1)
-    return found if bias is None else aten.add.Tensor(found, bias)
+    return ops.aten.bilinear.default(input1, input2, weight, bias)
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:

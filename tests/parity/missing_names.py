@@ -27,16 +27,30 @@ MISSING: dict[str, dict[str, str]] = {
         _PASSING: "factory_kwargs",
         _UNSTABLE: "LinearCrossEntropyLoss LinearCrossEntropyOptions",
     },
-    "nn.utils": {
+    "nn.functional": {
         _NOT_YET: (
-            "clip_grads_with_norm_ convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format "
-            "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights skip_init"
+            "conv_tbc fractional_max_pool2d fractional_max_pool2d_with_indices fractional_max_pool3d "
+            "fractional_max_pool3d_with_indices native_channel_shuffle"
         ),
-        _OLD: "remove_spectral_norm remove_weight_norm spectral_norm weight_norm",
+        _PASSING: (
+            "BroadcastingList1 BroadcastingList2 BroadcastingList3 Callable DType GRID_SAMPLE_INTERPOLATION_MODES "
+            "GRID_SAMPLE_PADDING_MODES Optional TYPE_CHECKING assert_int_or_pair boolean_dispatch "
+            "handle_torch_function has_torch_function has_torch_function_unary has_torch_function_variadic "
+            "reproducibility_notes sparse_support_notes tf32_notes"
+        ),
+        _UNSTABLE: "ScalingType SwizzleType grouped_mm linear_cross_entropy scaled_grouped_mm scaled_mm",
     },
-    "nn.utils.rnn": {_NOT_YET: "invert_permutation unpack_sequence"},
-    "nn.utils.parametrize": {_NOT_YET: "transfer_parametrizations_and_params type_before_parametrizations"},
-    "nn.utils.parametrizations": {_NOT_YET: "orthogonal"},
+    "nn.attention": {
+        _PASSING: "WARN_FOR_UNFUSED_KERNELS",
+        _UNSTABLE: (
+            "activate_flash_attention_impl current_flash_attention_impl list_flash_attention_impls "
+            "register_flash_attention_impl restore_flash_attention_impl"
+        ),
+    },
+    "nn.utils": {},
+    "nn.utils.rnn": {},
+    "nn.utils.parametrize": {},
+    "nn.utils.parametrizations": {},
     "nn.init": {
         _NOT_YET: "sparse",
         _OLD: (
@@ -62,14 +76,8 @@ MISSING: dict[str, dict[str, str]] = {
     },
     "distributions": {
         _NOT_YET: (
-            "AbsTransform AffineTransform CatTransform Cauchy Chi2 ComposeTransform ContinuousBernoulli "
-            "CorrCholeskyTransform CumulativeDistributionTransform ExpTransform ExponentialFamily FisherSnedecor "
-            "GeneralizedPareto Geometric Gumbel HalfCauchy HalfNormal IndependentTransform InverseGamma Kumaraswamy "
-            "LKJCholesky LogisticNormal LowRankMultivariateNormal LowerCholeskyTransform MixtureSameFamily Multinomial "
-            "NegativeBinomial OneHotCategoricalStraightThrough Pareto PositiveDefiniteTransform PowerTransform "
-            "RelaxedBernoulli RelaxedOneHotCategorical ReshapeTransform SigmoidTransform SoftmaxTransform "
-            "SoftplusTransform StackTransform StickBreakingTransform StudentT TanhTransform Transform "
-            "TransformedDistribution VonMises Weibull Wishart biject_to identity_transform transform_to"
+            "ContinuousBernoulli CorrCholeskyTransform ExponentialFamily GeneralizedPareto LKJCholesky "
+            "LowRankMultivariateNormal VonMises Wishart"
         ),
     },
     "linalg": {_PASSING: "common_notes"},

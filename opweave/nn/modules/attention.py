@@ -8,21 +8,11 @@ from opweave.nn import functional as F, init
 from opweave.nn.modules.linear import NonDynamicallyQuantizableLinear, empty
 from opweave.nn.modules.module import Module
 from opweave.nn.parameter import Parameter
-from opweave.registry.errors import ArgumentError, DomainError, ShapeError
+from opweave.registry.errors import DomainError
 from opweave.registry.op import ops
-from opweave.registry.tensor import Tensor, describe
+from opweave.registry.tensor import Tensor
 
 aten = ops.aten
-
-
-def _as_added(mask: Tensor | None, dtype: Any) -> Tensor | None:
-    """A mask as numbers that are added to scores: -inf where a bool mask says that nothing is seen."""
-    if mask is None:
-        return None
-    if mask._dtype.name == "bool":
-        zeros = aten.zeros.default(list(mask._sizes), dtype=dtype, device=mask._device)
-        return aten.masked_fill.Scalar(zeros, mask, float("-inf"))
-    return mask if mask._dtype is dtype else aten._to_copy.default(mask, dtype=dtype)
 
 
 class MultiheadAttention(Module):
@@ -153,95 +143,17 @@ class MultiheadAttention(Module):
         is_causal : bool
             Says that `attn_mask` hides all later keys.
         """
-        if query.ndim not in (2, 3):
-            raise ShapeError("MultiheadAttention: query must have 2 or 3 dimensions", got=describe(query))
-        if key.ndim != query.ndim or value.ndim != query.ndim:
-            raise ShapeError(
-                "MultiheadAttention: query, key and value must have as many dimensions",
-                got=describe([query, key, value]),
-            )
-        if is_causal and attn_mask is None:
-            raise ArgumentError(
-                "MultiheadAttention: is_causal needs attn_mask, which it is said of",
-                hint="attn_mask=nn.Transformer.generate_square_subsequent_mask(length)",
-            )
-        batched = query.ndim == 3
-        if not batched:
-            query, key, value = (aten.unsqueeze.default(t, 1) for t in (query, key, value))
-            if key_padding_mask is not None and key_padding_mask.ndim == 1:
-                key_padding_mask = aten.unsqueeze.default(key_padding_mask, 0)
-        elif self.batch_first:
-            query, key, value = (aten.transpose.int(t, 0, 1) for t in (query, key, value))
-        if query._sizes[2] != self.embed_dim:
-            raise ShapeError(f"MultiheadAttention: expected a width of {self.embed_dim}", got=describe(query))
-        found, weights = self._attend(query, key, value, key_padding_mask, need_weights, attn_mask, is_causal)
-        if not batched:
-            found = aten.squeeze.dim(found, 1)
-        elif self.batch_first:
-            found = aten.transpose.int(found, 0, 1)
-        if weights is not None:
-            weights = aten.mean.dim(weights, [1]) if average_attn_weights else weights
-            weights = weights if batched else aten.squeeze.dim(weights, 0)
-        return found, weights
-
-    def _projected(self, query: Tensor, key: Tensor, value: Tensor) -> list[Tensor]:
-        biases: Any = [None] * 3 if self.in_proj_bias is None else aten.chunk.default(self.in_proj_bias, 3)
-        if self.in_proj_weight is None:
-            weights: Any = (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)
-        elif query is key and key is value:
-            return list(aten.chunk.default(F.linear(query, self.in_proj_weight, self.in_proj_bias), 3, -1))
+        itself = query is key and key is value
+        if self.batch_first and query.ndim == key.ndim == value.ndim == 3:
+            query = aten.transpose.int(query, 0, 1)
+            key, value = (query, query) if itself else (aten.transpose.int(t, 0, 1) for t in (key, value))
+            turned = True
         else:
-            weights = aten.chunk.default(self.in_proj_weight, 3)
-        given = (query, key, value)
-        return [F.linear(t, w, b) for t, w, b in zip(given, weights, biases, strict=True)]
-
-    def _heads(self, t: Tensor) -> Tensor:
-        """(length, batch, width) to (batch, heads, length, width of a head)."""
-        length, batch, _ = t._sizes
-        return aten.permute.default(
-            aten.reshape.default(t, [length, batch, self.num_heads, self.head_dim]), [1, 2, 0, 3]
-        )
-
-    def _mask(self, padding: Tensor | None, attn_mask: Tensor | None, batch: int, extra: int, dtype: Any) -> Any:
-        """What is added to scores (batch, heads, queries, keys)."""
-        mask, keys = _as_added(attn_mask, dtype), _as_added(padding, dtype)
-        if mask is not None:
-            if mask.ndim == 3:
-                mask = aten.reshape.default(mask, [batch, self.num_heads, *mask._sizes[1:]])
-            mask = F.pad(mask, (0, extra)) if extra else mask
-        if keys is not None:
-            keys = F.pad(keys, (0, extra)) if extra else keys
-            keys = aten.reshape.default(keys, [batch, 1, 1, keys._sizes[-1]])
-        if mask is None or keys is None:
-            return keys if mask is None else mask
-        return aten.add.Tensor(mask, keys)
-
-    def _attend(
-        self, query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, need_weights: bool,
-        attn_mask: Tensor | None, is_causal: bool,
-    ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
-        length, batch, _ = query._sizes
-        q, k, v = self._projected(query, key, value)
-        extra = 0
-        if self.bias_k is not None and self.bias_v is not None:
-            k = aten.cat.default([k, aten.expand.default(self.bias_k, [1, batch, self.embed_dim])])
-            v = aten.cat.default([v, aten.expand.default(self.bias_v, [1, batch, self.embed_dim])])
-            extra += 1
-        if self.add_zero_attn:
-            zeros = aten.zeros.default([1, batch, self.embed_dim], dtype=k._dtype, device=k._device)
-            k, v = aten.cat.default([k, zeros]), aten.cat.default([v, zeros])
-            extra += 1
-        q, k, v = self._heads(q), self._heads(k), self._heads(v)
-        plain = is_causal and padding is None and not extra and not need_weights
-        mask = None if plain else self._mask(padding, attn_mask, batch, extra, q._dtype)
-        p = self.dropout if self.training else 0.0
-        weights = None
-        if need_weights:
-            scores = aten.matmul.default(aten.mul.Scalar(q, self.head_dim**-0.5), aten.transpose.int(k, -2, -1))
-            weights = F.softmax(scores if mask is None else aten.add.Tensor(scores, mask), -1)
-            weights = F.dropout(weights, p) if p > 0 else weights
-            found = aten.matmul.default(weights, v)
-        else:
-            found = F.scaled_dot_product_attention(q, k, v, mask, p, plain)
-        found = aten.reshape.default(aten.permute.default(found, [2, 0, 1, 3]), [length, batch, self.embed_dim])
-        return F.linear(found, self.out_proj.weight, self.out_proj.bias), weights
+            turned = False
+        found, weights = F.multi_head_attention_forward(
+            query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k,
+            self.bias_v, self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias, self.training,
+            key_padding_mask, need_weights, attn_mask, not self._qkv_same_embed_dim, self.q_proj_weight,
+            self.k_proj_weight, self.v_proj_weight, average_attn_weights=average_attn_weights, is_causal=is_causal,
+        )  # fmt: skip
+        return aten.transpose.int(found, 0, 1) if turned else found, weights

@@ -12,41 +12,12 @@ from opweave.nn.parameter import Parameter
 from opweave.nn.utils.rnn import PackedSequence
 from opweave.registry.errors import ArgumentError, DomainError, ShapeError
 from opweave.registry.op import ops
+from opweave.registry.ops.recurrent import step
 from opweave.registry.tensor import Tensor, describe
 
 aten = ops.aten
 #: Rows of weights for each hidden number.
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
-
-
-def _lstm(gates: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-    """One step of Hochreiter & Schmidhuber, 1997, with forget gates; the gates are the sum of both products."""
-    i, f, g, o = aten.chunk.default(gates, 4, -1)
-    cell = aten.add.Tensor(
-        aten.mul.Tensor(aten.sigmoid.default(f), state[1]),
-        aten.mul.Tensor(aten.sigmoid.default(i), aten.tanh.default(g)),
-    )
-    return aten.mul.Tensor(aten.sigmoid.default(o), aten.tanh.default(cell)), cell
-
-
-def _gru(from_input: Tensor, from_hidden: Tensor, hidden: Tensor) -> Tensor:
-    """One step of Cho et al., 2014, with the reset gate behind the product."""
-    r_x, z_x, n_x = aten.chunk.default(from_input, 3, -1)
-    r_h, z_h, n_h = aten.chunk.default(from_hidden, 3, -1)
-    r = aten.sigmoid.default(aten.add.Tensor(r_x, r_h))
-    z = aten.sigmoid.default(aten.add.Tensor(z_x, z_h))
-    n = aten.tanh.default(aten.add.Tensor(n_x, aten.mul.Tensor(r, n_h)))
-    return aten.add.Tensor(n, aten.mul.Tensor(z, aten.sub.Tensor(hidden, n)))
-
-
-def step(mode: str, from_input: Tensor, from_hidden: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    """The state after a step, from the two products."""
-    if mode == "LSTM":
-        return _lstm(aten.add.Tensor(from_input, from_hidden), (state[0], state[1]))
-    if mode == "GRU":
-        return (_gru(from_input, from_hidden, state[0]),)
-    total = aten.add.Tensor(from_input, from_hidden)
-    return (aten.relu.default(total) if mode == "RNN_RELU" else aten.tanh.default(total),)
 
 
 class RNNBase(Module):

@@ -11,7 +11,7 @@ from opweave.registry.op import ops
 from opweave.registry.ops import surface as _surface
 from opweave.registry.tensor import Tensor
 
-__all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "get_total_norm"]
+__all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 
 _ = _surface  # declares the ops
 aten = ops.aten
@@ -86,15 +86,42 @@ def clip_grad_norm_(
     >>> opweave.nn.utils.clip_grad_norm_([w], 1.0), w.grad.norm()
     (tensor(5.), tensor(1.0000))
     """
-    grads = _gradients(parameters)
-    total = get_total_norm(grads, norm_type, error_if_nonfinite)
+    given = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    total = get_total_norm(_gradients(given), norm_type, error_if_nonfinite)
+    clip_grads_with_norm_(given, max_norm, total)
+    return total
+
+
+def clip_grads_with_norm_(
+    parameters: Parameters, max_norm: float, total_norm: Tensor, foreach: bool | None = None
+) -> None:
+    """Scale the gradients of parameters by `max_norm / total_norm`, where that is below 1.
+
+    Parameters
+    ----------
+    parameters : Tensor or iterable of Tensor
+        Those without gradient do not count.
+    max_norm : float
+        The largest norm.
+    total_norm : Tensor
+        The norm that they have, as `get_total_norm` gives it.
+    foreach : bool, optional
+        For the signature's sake.
+
+    Examples
+    --------
+    >>> p = opweave.ones(1, requires_grad=True)
+    >>> (4 * p).sum().backward()
+    >>> opweave.nn.utils.clip_grads_with_norm_(p, 1.0, opweave.tensor(4.0))
+    >>> p.grad
+    tensor([1.0000])
+    """
     with no_grad():
         factor = aten.clamp.default(
-            aten.mul.Scalar(aten.reciprocal.default(aten.add.Scalar(total, 1e-6)), float(max_norm)), max=1.0
+            aten.mul.Scalar(aten.reciprocal.default(aten.add.Scalar(total_norm, 1e-6)), float(max_norm)), max=1.0
         )
-        for grad in grads:
+        for grad in _gradients(parameters):
             aten.mul_.Tensor(grad, factor)
-    return total
 
 
 def clip_grad_norm(parameters: Parameters, max_norm: float, norm_type: float = 2.0, **options: Any) -> Tensor:

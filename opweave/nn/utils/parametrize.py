@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 from typing import Any
 
 from opweave.nn.modules.container import ModuleDict, ModuleList
@@ -15,10 +15,12 @@ from opweave.nn.modules.module import Module
 from opweave.nn.parameter import Parameter
 from opweave.registry.autograd.mode import no_grad
 from opweave.registry.errors import ArgumentError, ShapeError
+from opweave.registry.interrupts import contextmanager
 from opweave.registry.tensor import Tensor, describe
 
 __all__ = [
     "ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations",
+    "transfer_parametrizations_and_params", "type_before_parametrizations",
 ]  # fmt: skip
 
 _cached = 0
@@ -66,7 +68,8 @@ class ParametrizationList(ModuleList):
         with no_grad():
             for module in reversed(modules):
                 if hasattr(module, "right_inverse"):
-                    value = module.right_inverse(value)
+                    with suppress(NotImplementedError):  # then the tensor is the original as it is
+                        value = module.right_inverse(value)
         self.is_tensor = isinstance(value, Tensor)
         keep: bool = isinstance(original, Parameter)
         if self.is_tensor:
@@ -268,6 +271,56 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         delattr(module, "parametrizations")
         module.__class__ = type(module).__bases__[0]
     return module
+
+
+def type_before_parametrizations(module: Module) -> type:
+    """The class that a module had before it got parametrizations.
+
+    Examples
+    --------
+    >>> linear = opweave.nn.utils.parametrizations.weight_norm(opweave.nn.Linear(2, 3))
+    >>> opweave.nn.utils.parametrize.type_before_parametrizations(linear) is opweave.nn.Linear
+    True
+    """
+    return type(module).__bases__[0] if is_parametrized(module) else type(module)
+
+
+def transfer_parametrizations_and_params(
+    from_module: Module, to_module: Module, tensor_name: str | None = None
+) -> Module:
+    """Give a module the parametrizations of another one, which both have then, and their originals.
+
+    Parameters
+    ----------
+    from_module, to_module : Module
+        Whose they are, and who gets them; without any nothing is done.
+    tensor_name : str, optional
+        The one tensor whose they are; all by default.
+
+    Returns
+    -------
+    Module
+        `to_module`.
+
+    Examples
+    --------
+    >>> a = opweave.nn.utils.parametrizations.weight_norm(opweave.nn.Linear(2, 3))
+    >>> b = opweave.nn.utils.parametrize.transfer_parametrizations_and_params(a, opweave.nn.Linear(2, 3))
+    >>> bool((a.weight == b.weight).all())
+    True
+    """
+    if not is_parametrized(from_module):
+        return to_module
+    made: Any = from_module.parametrizations
+    for name in list(made) if tensor_name is None else [tensor_name]:
+        if not hasattr(to_module, name):
+            to_module.register_parameter(name, Parameter(getattr(from_module, name).detach().clone()))
+        for module in made[name]:
+            register_parametrization(to_module, name, module, unsafe=made[name].unsafe)
+        taken: Any = to_module.parametrizations
+        for original, value in (*made[name]._parameters.items(), *made[name]._buffers.items()):
+            setattr(taken[name], original, value)
+    return to_module
 
 
 def __dir__() -> list[str]:

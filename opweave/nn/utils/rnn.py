@@ -13,8 +13,8 @@ from opweave.registry.ops import surface as _surface
 from opweave.registry.tensor import Tensor, describe, from_numpy
 
 __all__ = [
-    "PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence",
-    "unpad_sequence",
+    "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
+    "pad_sequence", "unpack_sequence", "unpad_sequence",
 ]  # fmt: skip
 
 _ = _surface  # declares the ops
@@ -207,6 +207,33 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
     """
     lengths = [t._sizes[0] for t in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
+
+
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
+    """The sequences of a packed one, each of its length.
+
+    Examples
+    --------
+    >>> packed = opweave.nn.utils.rnn.pack_sequence([opweave.ones(3), opweave.ones(1)])
+    >>> opweave.nn.utils.rnn.unpack_sequence(packed)
+    [tensor([1., 1., 1.]), tensor([1.])]
+    """
+    padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
+    return unpad_sequence(padded, lengths, batch_first=True)
+
+
+def invert_permutation(permutation: Tensor | None) -> Tensor | None:
+    """The permutation that takes another one back; None for None.
+
+    Examples
+    --------
+    >>> opweave.nn.utils.rnn.invert_permutation(opweave.tensor([2, 0, 1]))
+    tensor([1, 2, 0])
+    """
+    if permutation is None:
+        return None
+    places = aten.arange.default(permutation.numel(), dtype=permutation._dtype, device=permutation._device)
+    return aten.scatter.src(aten.empty_like.default(permutation), 0, permutation, places)
 
 
 def __dir__() -> list[str]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 _TEXT = """
 A: Matrices in the last two dimensions; all others are a batch.
 B: The right side: matrices, or vectors where that is clear.
+b_hh: What is added to the product with the state.
+b_ih: What is added to the product with the input.
+hx: The state before.
 LD: The factorization, as `linalg.ldl_factor` gives it.
 LU: The factorization, as `linalg.lu_factor` gives it.
 LU_data: The factorization, as `linalg.lu_factor` gives it.
@@ -286,6 +289,8 @@ values: The values.
 vec: A vector.
 vec1: One vector.
 vec2: Another vector.
+w_hh: The weights of the state.
+w_ih: The weights of the input, those of one gate below each other.
 weight: The weights.
 lerp.weight: How far from `input` to `end`.
 lerp.end: The other end.

@@ -61,6 +61,7 @@ avg_pool3d | C | x, 2
 baddbmm | x = opweave.zeros(2, 2, 2); y = opweave.ones(2, 2, 3); z = opweave.ones(2, 3, 2) | x, y, z
 batch_norm | x = T([[1.0, 4.0], [3.0, 8.0]]) | x, None, None, None, None, True, 0.1, 1e-5, False
 bernoulli | x = T([0.0, 1.0, 1.0]) | x
+bilinear | x = opweave.ones(1, 2); y = opweave.ones(1, 3); z = opweave.ones(4, 2, 3) | x, y, z
 binary_cross_entropy | x = T([0.2, 0.9]); y = T([0.0, 1.0]) | x, y
 binary_cross_entropy_with_logits | x = T([-2.0, 3.0]); y = T([0.0, 1.0]) | x, y
 bincount | x = T([0, 1, 1, 3]) | x
@@ -172,6 +173,7 @@ glu | x = T([1.0, 2.0, 0.0, 0.0]) | x
 grid_sampler | Q; y = T([[[[0.0, 0.0]]]]) | x, y, 0, 0, False
 grid_sampler_2d | Q; y = T([[[[0.0, 0.0]]]]) | x, y, 0, 0, False
 group_norm | x = T([[1.0, 3.0, 2.0, 6.0]]) | x, 2
+gru_cell | x = T([[1.0, 2.0]]); h = opweave.zeros(1, 1); w = opweave.ones(3, 2); u = w[:, :1] | x, h, w, u
 gt | V | x, 2
 hinge_embedding_loss | x = T([0.5, 0.5]); y = T([1.0, -1.0]) | x, y
 histc | x = T([1.0, 2.0, 2.0, 4.0]) | x, 3, 1, 4
@@ -263,6 +265,7 @@ logical_xor | x = T([0, 1]); y = T([1, 1]) | x, y
 logit | x = T([0.25, 0.5, 0.75]) | x
 logspace | | 0, 2, 3
 logsumexp | V | x, 0
+lstm_cell | x = T([[1.0, 2.0]]); h = opweave.zeros(1, 1); w = opweave.ones(4, 2); u = w[:, :1] | x, [h, h], w, u
 lt | V | x, 2
 lu_solve | x = T([[3.0], [2.0]]); y = T([[3.0, 4.0], [0.5, 2.0]]); O | x, y, z
 lu_unpack | x = T([[3.0, 4.0], [0.5, 2.0]]); P | x, y
@@ -362,6 +365,8 @@ reshape_as | R; y = opweave.zeros(3, 2) | x, y
 resolve_conj | V | x
 resolve_neg | V | x
 rms_norm | x = T([3.0, 4.0]) | x, [2]
+rnn_relu_cell | x = T([[1.0, 2.0]]); h = opweave.zeros(1, 1); w = opweave.ones(1, 2); u = w[:, :1] | x, h, w, u
+rnn_tanh_cell | x = T([[1.0, 2.0]]); h = opweave.zeros(1, 1); w = opweave.ones(1, 2); u = w[:, :1] | x, h, w, u
 roll | V | x, 1
 rot90 | M | x
 round | x = T([0.5, 1.25, -1.5]) | x

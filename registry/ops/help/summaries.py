@@ -24,7 +24,12 @@ alpha_dropout: Dropout that keeps mean and variance: dropped elements take the v
 aminmax: The least and the largest element, of the whole tensor or along a dimension.
 any: Whether any element is other than 0, of the whole tensor or over dimensions.
 argsort: The places that elements come from when they are sorted along a dimension.
+bilinear: `input1 @ weight[i] @ input2 + bias[i]` for each matrix i of the weight (out, in1, in2).
+gru_cell: The state after one step of a GRU.
+lstm_cell: The state after one step of an LSTM: what it shows, and its cell.
 rms_norm: The last dimensions divided by the root of their mean square, then scaled.
+rnn_relu_cell: The state after one step of a network with ReLU, `relu(w_ih @ input + b_ih + w_hh @ hx + b_hh)`.
+rnn_tanh_cell: The state after one step of an Elman network, `tanh(w_ih @ input + b_ih + w_hh @ hx + b_hh)`.
 view: The same memory with other sizes, or as elements of another type.
 arange: Numbers from `start` up to, and without, `end`, `step` apart.
 as_strided: A view with sizes, strides and an offset into memory of one's own choice.
