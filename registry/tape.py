@@ -139,7 +139,8 @@ class Tape:
     inputs : list of Tensor
         The arguments that are tensors, whose memory are the first buffers.
     calls : list
-        (op, arguments, keywords, result) of the ops that it leads to, composites that autograd knows among them.
+        (op, arguments, keywords, result or tuple of them) of the ops that it leads to, composites that autograd knows
+        among them.
     steps : list
         The same of those that are written down.
     loops : list of Loop
@@ -149,8 +150,8 @@ class Tape:
     """
 
     inputs: list[Tensor]
-    calls: list[tuple[OpOverload, tuple[Any, ...], dict[str, Any], Tensor]] = field(default_factory=list)
-    steps: list[tuple[OpOverload, tuple[Any, ...], dict[str, Any], Tensor]] = field(default_factory=list)
+    calls: list[tuple[OpOverload, tuple[Any, ...], dict[str, Any], Any]] = field(default_factory=list)
+    steps: list[tuple[OpOverload, tuple[Any, ...], dict[str, Any], Any]] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
     fresh: dict[int, int] = field(default_factory=dict)
     #: Arguments that are floats, whose places are buffers behind those of the tensors.
@@ -437,6 +438,11 @@ def _nothing(width: int) -> tuple[int, list[int]]:
     return 1, [0] * width
 
 
+def results_of(result: Any) -> tuple[Any, ...]:
+    """The results of an op that has one or several."""
+    return tuple(result) if isinstance(result, (tuple, list)) else (result,)
+
+
 class _Recorder(DispatchMode):
     """Makes the calls of functional ops, and writes them down; refuses others before they do anything."""
 
@@ -456,7 +462,7 @@ class _Recorder(DispatchMode):
             return self._writing(func, decl, args, kwargs)
         by_parts = decl.is_composite and "replay" not in vars(decl)
         result = self._parts(func, decl, args, kwargs) if by_parts else func(*args, **kwargs)
-        if type(result) is not Tensor or result._device is not cpu:
+        if not all(type(t) is Tensor and t._device is cpu for t in results_of(result)):
             raise NotTaped(str(func))
         if not by_parts:
             tape.steps.append((func, args, kwargs, result))

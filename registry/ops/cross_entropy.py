@@ -55,9 +55,11 @@ def _class_places(op: str, self: Tensor, target: Tensor, weight: Tensor | None, 
 
 
 class _Classes(NamedTuple):
-    """Scores of rows and the number of each row's class, as arrays in the compute type."""
+    """Scores of rows and the number of each row's class, as arrays."""
 
     scores: Any
+    #: The type that it is computed in.
+    compute: Any
     rows: Any
     #: 0 for rows that do not count.
     places: Any
@@ -68,7 +70,7 @@ class _Classes(NamedTuple):
     @property
     def total(self) -> Any:
         """The sum of the rows' weights."""
-        kind = self.scores.dtype.type
+        kind = self.compute.type
         return kind(len(self.places)) if self.weights is None else self.weights.sum(dtype=kind)
 
 
@@ -81,8 +83,6 @@ def _classes(self: Tensor, target: Tensor, weight: Tensor | None, ignore_index: 
         return None
     compute = self._dtype.compute.numpy
     scores, places = self._array, target._array
-    if scores.dtype != compute:
-        scores = converted(scores, compute)
     if self.ndim == 1:
         scores, places = scores[None], places[None]
     if places.dtype != np.int64:
@@ -99,7 +99,7 @@ def _classes(self: Tensor, target: Tensor, weight: Tensor | None, ignore_index: 
         weights = weight._array.astype(compute)[places] if classes else weights
         if weights is not None and counting is not None:
             weights = np.where(counting, weights, compute.type(0))
-    return _Classes(scores, np.arange(len(places)), places, counting, weights)
+    return _Classes(scores, compute, np.arange(len(places)), places, counting, weights)
 
 
 def _are_below(places: Any, count: int) -> bool:
@@ -121,7 +121,7 @@ def _nll_loss_forward_kernel(
         return nll_loss_forward.body(self, target, weight, reduction, ignore_index)
     token = set_errors(IGNORED)
     try:
-        losses = -known.scores[known.rows, known.places]
+        losses = -known.scores[known.rows, known.places].astype(known.compute, copy=False)
         if known.weights is not None:
             losses *= known.weights
         if known.counting is not None:

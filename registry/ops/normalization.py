@@ -22,7 +22,8 @@ from opweave.registry.ops.copies import format_of, laid_out, rounded, widened
 from opweave.registry.ops.kinds import CompositeDecl, composite
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.scalar import convert_into, converted
-from opweave.registry.spec import contiguous
+from opweave.registry.spec import contiguous, contiguous_strides
+from opweave.registry.tape import NotTaped, Tape, Value
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 _FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
@@ -69,26 +70,43 @@ def _layer_norm_kernel(
     out = allocate_like(contiguous(sizes, input._dtype, input._device))
     kept = (*outer, *(1,) * len(inner))
     averages, scales = (allocate_like(contiguous(kept, statistics, input._device)) for _ in range(2))
-    xp = input._device.xp
-    compute = input._dtype.compute
-    source = input._array if compute is input._dtype else converted(input._array, compute.numpy)
-    source = source.reshape(math.prod(outer), math.prod(inner))
-    with np.errstate(all="ignore"):
-        mean = source.mean(axis=1, keepdims=True) if source.shape[1] else xp.zeros((len(source), 1), compute.numpy)
-        work = out._array.reshape(source.shape) if out._dtype is compute else xp.empty(source.shape, compute.numpy)
-        xp.subtract(source, mean, out=work)
-        variance = xp.einsum("ij,ij->i", work, work)[:, None] / compute.numpy.type(max(source.shape[1], 1))
-        rstd = 1 / xp.sqrt(variance + compute.numpy.type(eps))
-        xp.multiply(work, rstd, out=work)
-        if weight is not None:
-            xp.multiply(work, weight._array.reshape(1, -1).astype(compute.numpy), out=work)
-        if bias is not None:
-            xp.add(work, bias._array.reshape(1, -1).astype(compute.numpy), out=work)
-        if out._dtype is not compute:
-            convert_into(out._array, work.reshape(sizes))
-        averages._array[...] = mean.reshape(kept)
-        scales._array[...] = rstd.reshape(kept)
+    rows, length = math.prod(outer), math.prod(inner)
+    parameters = [None if t is None else t._array.reshape(1, -1).astype(input._dtype.compute.numpy)
+                  for t in (weight, bias)]  # fmt: skip
+    source, target = input._array.reshape(rows, length), out._array.reshape(rows, length)
+    mean, rstd = averages._array.reshape(rows, 1), scales._array.reshape(rows, 1)
+    step = max(1, _PIECE // max(length, 1)) if input._device.is_host else rows
+    for start in range(0, rows, step or 1):
+        part = slice(start, start + step)
+        _normalize_rows(input._device.xp, input._dtype.compute.numpy, source[part], parameters, eps,
+                        (target[part], mean[part], rstd[part]))  # fmt: skip
     return out, averages, scales
+
+
+#: Elements of the rows that are computed at a time, so that they stay in the cache.
+_PIECE = 1 << 15
+
+
+def _normalize_rows(
+    xp: Any, compute: np.dtype[Any], rows: Any, parameters: Sequence[Any], eps: float, outs: tuple[Any, Any, Any]
+) -> None:
+    """Write rows with mean 0 and variance 1, their means and what they are multiplied by."""
+    result, mean, rstd = outs
+    count = compute.type(max(rows.shape[1], 1))
+    source = rows if rows.dtype == compute else converted(rows, compute)
+    with np.errstate(all="ignore"):
+        average = xp.add.reduce(source, axis=1, keepdims=True) / count
+        work = result if result.dtype == compute else xp.empty(rows.shape, compute)
+        xp.subtract(source, average, out=work)
+        scale = 1 / xp.sqrt(xp.add.reduce(xp.multiply(work, work), axis=1, keepdims=True) / count + compute.type(eps))
+        xp.multiply(work, scale, out=work)
+        for function, parameter in zip((xp.multiply, xp.add), parameters, strict=True):
+            if parameter is not None:
+                function(work, parameter, out=work)
+        if work is not result:
+            convert_into(result, work)
+        mean[...] = average
+        rstd[...] = scale
 
 
 @composite(
@@ -112,6 +130,51 @@ def native_layer_norm(
     if bias is not None:
         result = aten.add.Tensor(result, widened(bias))
     return rounded(result, input._dtype), rounded(mean, statistics), rounded(rstd, statistics)
+
+
+@native_layer_norm.replaying
+def _replay_layer_norm(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], results: tuple[Tensor, ...]) -> None:
+    """`_normalize_rows` of all rows."""
+    input, wanted, weight, bias, eps = native_layer_norm.bind(args, kwargs)
+    compute = input._dtype.compute.numpy
+    length = math.prod(wanted)
+    rows = input.numel() // max(length, 1)
+    out, mean, rstd = (tape.made(t) for t in results)
+    given = tape.value(input)
+    if not input.numel() or given.strides != out.strides:
+        raise NotTaped("another layout")
+    source = tape.converted(given, compute)
+    source = source._replace(sizes=(rows, length), strides=(length, 1))
+    work = tape.scratch((rows, length), compute) if out.dtype != compute else out._replace(
+        sizes=(rows, length), strides=(length, 1))  # fmt: skip
+    square = tape.scratch((rows, length), compute)
+    average, scale = (tape.scratch((rows, 1), compute) for _ in range(2))
+    one = (rows,)
+
+    def line(value: Value) -> Value:
+        return value._replace(sizes=one, strides=(1,))
+
+    count = compute.type(length)
+    tape.fold(np.add, source, (1,), line(average), 0)
+    tape.map(np.true_divide, [average, count], average)
+    tape.map(np.subtract, [source, average], work)
+    tape.map(np.multiply, [work, work], square)
+    tape.fold(np.add, square, (1,), line(scale), 0)
+    tape.map(np.true_divide, [scale, count], scale)
+    tape.map(np.add, [scale, compute.type(eps)], scale)
+    tape.map(np.sqrt, [scale], scale)
+    tape.map(np.true_divide, [compute.type(1), scale], scale)
+    tape.map(np.multiply, [work, scale], work)
+    for function, parameter in ((np.multiply, weight), (np.add, bias)):
+        if parameter is not None:
+            factor = tape.converted(tape.value(parameter), compute)
+            if factor.strides != contiguous_strides(factor.sizes):
+                raise NotTaped("another layout")
+            tape.map(function, [work, factor._replace(sizes=(length,), strides=(1,))], work)
+    for made, found in ((out, work), (mean, average), (rstd, scale)):
+        if made.buffer != found.buffer:
+            found = found._replace(sizes=made.sizes, strides=made.strides)
+            tape.map("copied" if made.dtype == compute else "cast", [found], made)
 
 
 @composite(
