@@ -39,6 +39,10 @@ _MOST_ON_POOL = 1 << 21
 _MOST_CALLS = 48
 MOST_SCRATCH = 1 << 20
 _MOST_LOOPS = 32
+#: Rows that are accumulated, each by a call of its own.
+_MOST_ROWS = 256
+#: Loops whose first operand are the numbers of places.
+_AT_PLACES = ("taken", "put", "added")
 
 
 #: Up to which numbers may be others in the next call: no type of `number` refuses them, or takes them for infinite.
@@ -70,6 +74,11 @@ class Value(NamedTuple):
     strides: tuple[int, ...]
     dtype: np.dtype[Any]
 
+    def part(self, begin: Sequence[int], sizes: tuple[int, ...]) -> Value:
+        """Elements from an index on."""
+        far = sum(i * stride for i, stride in zip(begin, self.strides, strict=True))
+        return self._replace(offset=self.offset + far * self.dtype.itemsize, sizes=sizes)
+
 
 #: A number that a loop reads, as an array without dimensions.
 Constant = np.ndarray[Any, np.dtype[Any]]
@@ -88,7 +97,8 @@ class Loop(NamedTuple):
     Attributes
     ----------
     function : numpy.ufunc or str
-        Whose loop it is; of what is no ufunc its name, `copied`, `cast`, `chosen`, `erf` or `product`.
+        Whose loop it is; of what is no ufunc its name, `copied`, `cast`, `chosen`, `erf`, `product`, or one of those
+        that find elements by numbers, `taken`, `put` and `added`.
     types : tuple of numpy.dtype
         Of the operands.
     outer : int
@@ -99,6 +109,8 @@ class Loop(NamedTuple):
         What it takes for its steps.
     operands : tuple of Operand
         Those read, then the one written; their steps are those between the calls.
+    data : tuple of int
+        Words that a loop of its own kind reads besides.
     """
 
     function: Any
@@ -107,6 +119,7 @@ class Loop(NamedTuple):
     counts: tuple[int, ...]
     steps: tuple[int, ...]
     operands: tuple[Operand, ...]
+    data: tuple[int, ...] = ()
 
 
 class Casts(NotTaped):
@@ -137,7 +150,7 @@ class Tape:
     Attributes
     ----------
     inputs : list of Tensor
-        The arguments that are tensors, whose memory are the first buffers.
+        The arguments that are tensors, or in a list of them, whose memory are the first buffers.
     calls : list
         (op, arguments, keywords, result or tuple of them) of the ops that it leads to, composites that autograd knows
         among them.
@@ -231,7 +244,9 @@ class Tape:
             self._truths[made] = value
         return made
 
-    def map(self, function: Any, inputs: Sequence[Value | Constant | complex], out: Value) -> None:
+    def map(
+        self, function: Any, inputs: Sequence[Value | Constant | complex], out: Value, data: tuple[int, ...] = ()
+    ) -> None:
         """Write `function` of each element of the inputs, which broadcast.
 
         Parameters
@@ -242,6 +257,8 @@ class Tape:
             What is read; arrays have no dimensions, and numbers no type of their own.
         out : Value
             What is written: of the type that the function gives, unless NumPy would convert.
+        data : tuple of int
+            As in `Loop`.
         """
         if function == "cast" and _takes_two_steps(inputs[0], out):
             (source,) = inputs
@@ -271,7 +288,34 @@ class Tape:
                 Operand(v._replace(offset=v.offset + begin) if isinstance(v, Value) else v, (step,))
                 for v, begin, step in zip((*taken, out), far, outer[1], strict=True)
             ]
-            self.loops.append(Loop(function, types, outer[0], (inner[0],), tuple(inner[1]), tuple(operands)))
+            self.loops.append(Loop(function, types, outer[0], (inner[0],), tuple(inner[1]), tuple(operands), data))
+
+    def accumulate(self, function: np.ufunc, source: Value, axis: int, out: Value) -> None:
+        """Write what `function` makes of each element and all before it along a dimension.
+
+        Parameters
+        ----------
+        function : numpy.ufunc
+            What combines two.
+        source, out : Value
+            What is read and written, of one type and of the same sizes.
+        axis : int
+            Along which dimension.
+        """
+        length = source.sizes[axis]
+        steps = _bytes(source, axis), _bytes(out, axis)
+        first = [v._replace(sizes=_without(v.sizes, axis), strides=_without(v.strides, axis)) for v in (source, out)]
+        if math.prod(first[1].sizes) > _MOST_ROWS:
+            raise NotTaped("many rows")
+        self.map("copied", first[:1], first[1])
+        types = (out.dtype,) * 3
+        for place in np.ndindex(*first[1].sizes) if length > 1 else ():
+            begin = [sum(i * _bytes(v, d) for d, i in enumerate(place)) for v in first]
+            before = out._replace(offset=out.offset + begin[1])
+            given = source._replace(offset=source.offset + begin[0] + steps[0])
+            behind = before._replace(offset=before.offset + steps[1])
+            operands = tuple([Operand(v, (0,)) for v in (before, given, behind)])
+            self.loops.append(Loop(function, types, 1, (length - 1,), (steps[1], steps[0], steps[1]), operands))
 
     def fold(self, function: np.ufunc, source: Value, axes: Sequence[int], out: Value, start: Any) -> None:
         """Write the combination of the elements along some axes.
@@ -375,6 +419,8 @@ class Tape:
             (source,) = inputs
             assert isinstance(source, Value)
             types = [source.dtype, out.dtype]
+        elif function in _AT_PLACES:
+            types = [np.dtype(np.int64), out.dtype, out.dtype]
         elif isinstance(function, str):
             types = [*([np.dtype(bool)] if function == "chosen" else []), *[out.dtype] * 3][: len(inputs)] + [out.dtype]
         else:
@@ -412,6 +458,10 @@ def _bytes(v: Value, d: int) -> int:
     return v.strides[d] * v.dtype.itemsize
 
 
+def _without(numbers: tuple[int, ...], place: int) -> tuple[int, ...]:
+    return numbers[:place] + numbers[place + 1 :]
+
+
 def _byte_strides(v: Value | Constant, sizes: tuple[int, ...]) -> list[int]:
     """How far it is in memory to the next element along each dimension of what a value is broadcast to."""
     if not isinstance(v, Value):
@@ -436,6 +486,15 @@ def _merged(dims: list[tuple[int, list[int]]]) -> list[tuple[int, list[int]]]:
 def _nothing(width: int) -> tuple[int, list[int]]:
     """A dimension of one element."""
     return 1, [0] * width
+
+
+def tensors_in(value: Any) -> Sequence[Tensor]:
+    """An argument that is a tensor, or those of one that is a list or tuple of nothing else."""
+    if type(value) is Tensor:
+        return (value,)
+    if type(value) in (list, tuple) and value and all([type(item) is Tensor for item in value]):
+        return value
+    return ()
 
 
 def results_of(result: Any) -> tuple[Any, ...]:
@@ -534,7 +593,7 @@ def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     if _changes_tensors(function, args, kwargs):
         raise NotTaped("a change that is no write")
     given = (*args, *kwargs.values())
-    tape = Tape([t for t in given if type(t) is Tensor], numbers=[v for v in given if type(v) is float])
+    tape = Tape([t for value in given for t in tensors_in(value)], numbers=[v for v in given if type(v) is float])
     before = state.exclude
     state.exclude = before | ABOVE_VIEWS
     _recording.add(threading.get_ident())

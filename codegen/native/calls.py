@@ -27,7 +27,7 @@ from opweave.registry.keys import AUTOCAST_KEYS, state
 from opweave.registry.op import OpOverload, registry
 from opweave.registry.ops import surface
 from opweave.registry.packet import OpOverloadPacket
-from opweave.registry.tape import Casts, NotTaped, Tape, record
+from opweave.registry.tape import Casts, NotTaped, Tape, record, tensors_in
 from opweave.registry.tensor import Tensor, allocate
 
 #: Calls of one function that are kept.
@@ -199,6 +199,8 @@ def _told_apart(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[An
     seen: set[int] = set()
 
     def once(value: Any) -> Any:
+        if tensors_in(value) is value:  # a list of them
+            return type(value)([once(item) for item in value])
         if type(value) is float:
             return value * 1.0  # another object, which nothing else is
         if type(value) is not Tensor or id(value) not in seen:
