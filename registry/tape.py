@@ -492,7 +492,7 @@ def tensors_in(value: Any) -> Sequence[Tensor]:
     """An argument that is a tensor, or those of one that is a list or tuple of nothing else."""
     if type(value) is Tensor:
         return (value,)
-    if type(value) in (list, tuple) and value and all([type(item) is Tensor for item in value]):
+    if type(value) in (list, tuple) and value and all(type(item) is Tensor for item in value):
         return value
     return ()
 

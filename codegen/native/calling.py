@@ -1,4 +1,4 @@
-"""The native code of replayed calls: its text (`thread`, `calls`, `elements`, `places`, `adding`, `cast`), and what it refers to."""
+"""The native code of replayed calls: its text (`calls` and what it takes in), and what that refers to."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from opweave.registry.keys import GRAD, state
 from opweave.registry.memory_format import MemoryFormat
 from opweave.registry.spec import overlaps_itself, span
 from opweave.registry.strided import Size
-from opweave.registry.tape import MOST_SCRATCH, Loop, NotTaped, Tape, Value, tensors_in
+from opweave.registry.tape import MOST_SCRATCH, Loop, NotTaped, Tape, Value, results_of, tensors_in
 from opweave.registry.tensor import Tensor
 
 
@@ -202,7 +202,7 @@ class Written:
             raise NotTaped("many arguments")
         target = tape.target
         if target is None:
-            finish = _finish(result, tape, given)
+            finish = _finish(result, tape, given, again)
             first = again if finish is None else finish.first
             kind, which, made = self._result(result, tape, first, given)
             out = tape.value(first).buffer
@@ -361,8 +361,10 @@ class Written:
         return self.words.place(*head, *slots)
 
 
-def _finish(result: Tensor, tape: Tape, given: tuple[Any, ...]) -> Finish | None:
+def _finish(result: Tensor, tape: Tape, given: tuple[Any, ...], again: Tensor) -> Finish | None:
     """What makes the result part of the recorded graph; None where it is none of it.
+
+    `again` is what the call gave while it was written down.
 
     Raises
     ------
@@ -383,9 +385,16 @@ def _finish(result: Tensor, tape: Tape, given: tuple[Any, ...]) -> Finish | None
         except Unlike:
             raise NotTaped("a view of its own") from None
     node = meta.grad_fn
-    if type(node) is not OpNode or not tape.calls or not result._keys & GRAD or meta.output:
+    if (
+        type(node) is not OpNode
+        or not tape.calls
+        or not result._keys & GRAD
+        or not any(t is again for t in results_of(tape.calls[-1][3]))
+    ):
         raise NotTaped("a history of its own")
+    if [t is again for t in results_of(tape.calls[-1][3])].index(True) != meta.output:
+        raise NotTaped("another output")
     try:
-        return finishing(tape.calls, given, node, result._view_of is not None)
+        return finishing(tape.calls, given, node, result._view_of is not None, again)
     except Unlike:
         raise NotTaped("a history of its own") from None

@@ -18,7 +18,6 @@ from opweave.registry.ops.copies import rounded, widened
 from opweave.registry.ops.kinds import composite
 from opweave.registry.ops.kinds.base import IGNORED, reset_errors, set_errors
 from opweave.registry.ops.samples import Make, Samples
-from opweave.registry.scalar import converted
 from opweave.registry.spec import contiguous, row_major
 from opweave.registry.tensor import Tensor, allocate_like, describe, wrap_array
 

@@ -106,9 +106,7 @@ def cumprod(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     return _running("cumprod", self, dim, dtype)
 
 
-def _replay_running(
-    decl: ScanDecl, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor
-) -> None:
+def _replay_running(decl: ScanDecl, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
     self, dim, _ = decl.bind(args, kwargs)
     source, made = tape.value(self), tape.made(result)
     wide = wide_type(result._dtype).numpy

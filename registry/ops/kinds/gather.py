@@ -126,13 +126,17 @@ class Scatter(NamedTuple):
     @property
     def sizes(self) -> tuple[Size, ...]:
         """Sizes of what is written: values, broadcast."""
+        return self.sizes_by(lambda operand: operand.sizes)
+
+    def sizes_by(self, sizes_of: Callable[[Any], Sequence[Size]]) -> tuple[Size, ...]:
+        """The same, by the sizes of each operand."""
         whole: dict[int, Size] = {}
         indexed: dict[int, Size] = {}
-        for part, size in zip(self.places.at, self.places.source.sizes, strict=True):
+        for part, size in zip(self.places.at, sizes_of(self.places.source), strict=True):
             if not isinstance(part, Place):
                 whole[part] = size
                 continue
-            for d, extent in zip(part.dims, part.index.sizes, strict=True):
+            for d, extent in zip(part.dims, sizes_of(part.index), strict=True):
                 if extent != 1 or d not in indexed:
                     indexed[d] = extent
         # A dimension that both count (in `scatter_add`) is as long as the index is.
@@ -263,7 +267,7 @@ class ScatterDecl(ExternDecl):
         found = self.target(*self.bind(args, kwargs))
         if found is None:
             raise NotTaped(str(self.op))
-        places, sizes = found.places, found.sizes
+        places, sizes = found.places, found.sizes_by(lambda t: t._sizes)
         source, values = tape.value(places.source), tape.value(found.values)
         made = whole = tape.made(result)
         adds = found.accumulate
