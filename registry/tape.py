@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from typing import Any, NamedTuple
 
@@ -21,11 +21,7 @@ import numpy as np
 
 from opweave.registry import dtypes, forking
 from opweave.registry.dataclass import dataclass
-from opweave.registry.device import cpu
-from opweave.registry.interrupts import let_through
-from opweave.registry.keys import ABOVE_VIEWS, DispatchMode, state
-from opweave.registry.op import OpOverload, registry
-from opweave.registry.packet import OpOverloadPacket
+from opweave.registry.op import OpOverload
 from opweave.registry.spec import contiguous_strides, span
 from opweave.registry.tensor import Tensor
 
@@ -36,7 +32,7 @@ MOST_PRODUCTS = 1 << 18
 #: The same of a product on the pool of the kernels: no other thread runs Python meanwhile.
 _MOST_ON_POOL = 1 << 21
 #: Loops that stand for the dimensions beyond two, ops that one call may lead to, and bytes of what lies between them.
-_MOST_CALLS = 48
+MOST_CALLS = 48
 MOST_SCRATCH = 1 << 20
 _MOST_LOOPS = 32
 #: Rows that are accumulated, each by a call of its own.
@@ -127,8 +123,8 @@ class Casts(NotTaped):
 
 
 #: Threads that write a call down.
-_recording: set[int] = set()
-forking.after_fork_in_child(_recording.clear)
+recording: set[int] = set()
+forking.after_fork_in_child(recording.clear)
 
 
 def refuse_cast() -> None:
@@ -139,7 +135,7 @@ def refuse_cast() -> None:
     Casts
         Where this thread writes a call down.
     """
-    if _recording and threading.get_ident() in _recording:
+    if recording and threading.get_ident() in recording:
         raise Casts("a cast")
 
 
@@ -344,27 +340,32 @@ class Tape:
         if order != sorted(order, key=lambda d: -source.strides[d]):
             raise NotTaped("another order")
         kept, along = _merged(kept), _merged(along)
-        if len(along) > 1 or math.prod(size for size, _ in kept[:-1]) > _MOST_LOOPS:
-            raise NotTaped("many dimensions")
+        *slow, (count, (step,)) = along or [(1, [0])]
         *outer, (rows, (row,)) = kept or [(1, [0])]
-        (count, (step,)) = (*along, (1, [0]))[0]
+        if math.prod(size for size, _ in (*outer, *slow)) > _MOST_LOOPS:
+            raise NotTaped("many dimensions")
         for number, place in enumerate(np.ndindex(*[size for size, _ in outer])):
             far = sum(i * stride for i, (_, (stride,)) in zip(place, outer, strict=True))
-            part = source._replace(offset=source.offset + far)
             to = out._replace(offset=out.offset + number * rows * item)
-            self._fold_rows(function, types, part, (rows, row), (count, step), to, start)
+            for turn, other in enumerate(np.ndindex(*[size for size, _ in slow])):
+                begin = far + sum(i * stride for i, (_, (stride,)) in zip(other, slow, strict=True))
+                part = source._replace(offset=source.offset + begin)
+                self._fold_rows(function, types, part, (rows, row), (count, step), to, start, turn == 0)
 
     def _fold_rows(
         self, function: np.ufunc, types: tuple[np.dtype[Any], ...], source: Value, kept: tuple[int, int],
-        along: tuple[int, int], out: Value, start: Any,
+        along: tuple[int, int], out: Value, start: Any, is_first: bool,
     ) -> None:  # fmt: skip
-        """`fold` of the elements `along` of each row that is `kept`: how many there are, and bytes between them."""
+        """`fold` of the elements `along` of each row that is `kept`: how many there are, and bytes between them.
+
+        What was folded before, unless it is the first, stands in `out`.
+        """
         (rows, row), (count, step), item = kept, along, source.dtype.itemsize
         first = 0
-        if start is None:
+        if is_first and start is None:
             self._fill_rows(source, rows, row, out)
             first, count = step, count - 1
-        else:
+        elif is_first:
             self.map("copied", [np.asarray(start, out.dtype)], out._replace(sizes=(rows,), strides=(1,)))
         rest = source._replace(offset=source.offset + first)
         if not count:
@@ -500,116 +501,3 @@ def tensors_in(value: Any) -> Sequence[Tensor]:
 def results_of(result: Any) -> tuple[Any, ...]:
     """The results of an op that has one or several."""
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
-
-
-class _Recorder(DispatchMode):
-    """Makes the calls of functional ops, and writes them down; refuses others before they do anything."""
-
-    def __init__(self, tape: Tape) -> None:
-        self.tape = tape
-        self.depth = 0
-
-    def __torch_dispatch__(
-        self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        decl = getattr(func, "decl", None)
-        tape = self.tape
-        kwargs = kwargs or {}
-        if decl is None or func.is_random or len(tape.steps) == _MOST_CALLS or tape.target is not None:
-            raise NotTaped(str(func))
-        if func.is_mutable:
-            return self._writing(func, decl, args, kwargs)
-        by_parts = decl.is_composite and "replay" not in vars(decl)
-        result = self._parts(func, decl, args, kwargs) if by_parts else func(*args, **kwargs)
-        if not all(type(t) is Tensor and t._device is cpu for t in results_of(result)):
-            raise NotTaped(str(func))
-        if not by_parts:
-            tape.steps.append((func, args, kwargs, result))
-        # What autograd knows nothing of is its parts to it, which came by.
-        if not self.depth and not (by_parts and func.derivative_source()[1] is None):
-            tape.calls.append((func, args, kwargs, result))
-        return result
-
-    def _parts(self, func: OpOverload, decl: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The ops that a composite is written with, where that is what its kernel is."""
-        if decl.body not in func.kernels.values():
-            raise NotTaped(str(func))
-        hidden = int(self.depth > 0 or func.derivative_source()[1] is not None)
-        self.depth += hidden
-        try:
-            with self:
-                return decl.body(*args, **kwargs)
-        finally:
-            self.depth -= hidden
-
-    def _writing(self, func: OpOverload, decl: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
-        """What an op in place computes, which is not written."""
-        found = decl.as_functional(args, kwargs)
-        if found is None or not decl.is_inplace or self.depth or self.tape.steps or type(args[0]) is not Tensor:
-            raise NotTaped(str(func))
-        op, given, keywords = found
-        with self:
-            self.tape.written = op(*given, **keywords)
-        self.tape.target = args[0]
-        return args[0]
-
-    def data_accessed(self, tensor: Any, what: str) -> None:
-        raise NotTaped(what)
-
-
-def _changes_tensors(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a call may change its arguments before any mode sees an op in place: it can be made but once."""
-    function = getattr(getattr(function, "__wrapped__", function), "packet", function)
-    # A packet's first overload tells: all are in place, or none is.
-    op = next(iter(function._overloads.values())) if isinstance(function, OpOverloadPacket) else function
-    return isinstance(op, OpOverload) and op.is_mutable and not getattr(op.decl, "is_inplace", False)
-
-
-def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Tape, Tensor]:
-    """Make a call whose ops are functional, or that is one op in place, and write it down; nothing is written to.
-
-    Parameters
-    ----------
-    function : callable
-        What is called.
-    args, kwargs
-        Its arguments; the tensors among them are on the CPU.
-
-    Returns
-    -------
-    tape : Tape
-        What it does, its ops' loops not yet written.
-    result : Tensor
-        What it gives.
-
-    Raises
-    ------
-    NotTaped
-        If it leads to an op that is neither functional nor the form of one in place, or gives something else than a
-        tensor.
-    """
-    if registry.builtin_version != registry.shipped_version or registry.fallbacks:
-        raise NotTaped("ops that were changed")
-    if _changes_tensors(function, args, kwargs):
-        raise NotTaped("a change that is no write")
-    given = (*args, *kwargs.values())
-    tape = Tape([t for value in given for t in tensors_in(value)], numbers=[v for v in given if type(v) is float])
-    before = state.exclude
-    state.exclude = before | ABOVE_VIEWS
-    _recording.add(threading.get_ident())
-    try:
-        with _Recorder(tape):
-            result = function(*args, **kwargs)
-    except NotTaped:
-        raise
-    except Exception as error:
-        let_through(error)
-        raise NotTaped("what raises") from None
-    finally:
-        _recording.discard(threading.get_ident())
-        state.exclude = before
-    if type(result) is not Tensor:
-        raise NotTaped("no tensor")
-    for op, given, keywords, found in tape.steps:
-        op.decl.replay(tape, given, keywords, found)
-    return tape, result

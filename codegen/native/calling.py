@@ -24,7 +24,7 @@ _C_API = (
     "PyLong_AsVoidPtr", "PyObject_Vectorcall", "Py_IncRef", "Py_DecRef",
 )  # fmt: skip
 #: Arguments that a call may have, and operands that a loop may have.
-MOST_ARGUMENTS, MOST_OPERANDS = 8, 5
+MOST_ARGUMENTS, MOST_OPERANDS = 10, 5
 #: Tensors that are made besides the result, for those who save them.
 MOST_KEPT = 12
 #: Of all tensors and numbers in a frame: arguments are more where they are lists.

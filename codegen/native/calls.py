@@ -27,7 +27,8 @@ from opweave.registry.keys import AUTOCAST_KEYS, state
 from opweave.registry.op import OpOverload, registry
 from opweave.registry.ops import surface
 from opweave.registry.packet import OpOverloadPacket
-from opweave.registry.tape import Casts, NotTaped, Tape, record, tensors_in
+from opweave.registry.tape import Casts, NotTaped, Tape, tensors_in
+from opweave.registry.tape_recorder import record
 from opweave.registry.tensor import Tensor, allocate
 
 #: Calls of one function that are kept.

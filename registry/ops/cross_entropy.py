@@ -19,6 +19,7 @@ from opweave.registry.ops.kinds import composite
 from opweave.registry.ops.kinds.base import IGNORED, reset_errors, set_errors
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.spec import contiguous, row_major
+from opweave.registry.tape import NotTaped, Tape
 from opweave.registry.tensor import Tensor, allocate_like, describe, wrap_array
 
 _FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
@@ -187,6 +188,37 @@ def nll_loss_forward(
     total, divisor = aten.sum.default(losses), aten.sum.default(counts)
     output = aten.div.Tensor(total, divisor) if reduction == _MEAN else total
     return rounded(output, self._dtype), rounded(divisor, self._dtype)
+
+
+@nll_loss_forward.replaying
+def _replay_nll_loss(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], results: tuple[Tensor, ...]) -> None:
+    """`_nll_loss_forward_kernel` of rows without class weights."""
+    self, target, weight, reduction, ignore_index = nll_loss_forward.bind(args, kwargs)
+    if weight is not None or reduction == _NONE or self.ndim != 2 or not self.numel() or target._dtype.kind != "i":
+        raise NotTaped("not the usual loss")
+    compute = self._dtype.compute.numpy
+    assert compute is not None
+    loss, total = (tape.made(t) for t in results)
+    scores, places = tape.value(self), tape.value(target)
+    (rows,) = places.sizes
+    number = np.dtype(np.int64)
+    counting = tape.scratch((rows,), np.dtype(bool))
+    tape.map(np.not_equal, [places, np.asarray(ignore_index, number)], counting)
+    safe, picked = tape.scratch((rows,), number), tape.scratch((rows,), scores.dtype)
+    tape.map("chosen", [counting, places, np.asarray(0, number)], safe)
+    along = scores._replace(sizes=(rows,), strides=scores.strides[:1])
+    tape.map("taken", [safe, along], picked, (scores.strides[1] * scores.dtype.itemsize, scores.sizes[1], 0))
+    losses, weights = tape.converted(picked, compute), tape.scratch((rows,), compute)
+    tape.map(np.negative, [losses], losses)
+    tape.map("chosen", [counting, losses, np.asarray(0, compute)], losses)
+    tape.map("cast", [counting], weights)
+    sums = [tape.scratch((), compute) for _ in range(2)]
+    for source, out in zip((losses, weights), sums, strict=True):
+        tape.fold(np.add, source, (0,), out, 0)
+    if reduction == _MEAN:
+        tape.map(np.true_divide, sums, sums[0])
+    for source, out in zip(sums, (loss, total), strict=True):
+        tape.map("copied" if out.dtype == compute else "cast", [source], out)
 
 
 def _taken(scores: Tensor, place: Tensor) -> Tensor:
