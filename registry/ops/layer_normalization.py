@@ -20,6 +20,7 @@ from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.copies import rounded, widened
 from opweave.registry.ops.kinds import CompositeDecl, composite
+from opweave.registry.ops.row_pieces import pieces_of_rows
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.scalar import convert_into, converted
 from opweave.registry.spec import contiguous, contiguous_strides
@@ -75,16 +76,10 @@ def _layer_norm_kernel(
                   for t in (weight, bias)]  # fmt: skip
     source, target = input._array.reshape(rows, length), out._array.reshape(rows, length)
     mean, rstd = averages._array.reshape(rows, 1), scales._array.reshape(rows, 1)
-    step = max(1, _PIECE // max(length, 1)) if input._device.is_host else rows
-    for start in range(0, rows, step or 1):
-        part = slice(start, start + step)
+    for part in pieces_of_rows(rows, length) if input._device.is_host else [slice(None)]:
         _normalize_rows(input._device.xp, input._dtype.compute.numpy, source[part], parameters, eps,
                         (target[part], mean[part], rstd[part]))  # fmt: skip
     return out, averages, scales
-
-
-#: Elements of the rows that are computed at a time, so that they stay in the cache.
-_PIECE = 1 << 15
 
 
 def _normalize_rows(
