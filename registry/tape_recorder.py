@@ -80,7 +80,7 @@ def _changes_tensors(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     return isinstance(op, OpOverload) and op.is_mutable and not is_seen
 
 
-def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Tape, Tensor]:
+def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Tape, Any]:
     """Make a call whose ops are functional, or that is one op in place, and write it down; nothing is written to.
 
     Parameters
@@ -94,7 +94,7 @@ def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     -------
     tape : Tape
         What it does, its ops' loops not yet written.
-    result : Tensor
+    result : Tensor, or tuple or list of them
         What it gives.
 
     Raises
@@ -123,7 +123,7 @@ def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     finally:
         recording.discard(threading.get_ident())
         state.exclude = before
-    if type(result) is not Tensor:
+    if not all(type(t) is Tensor for t in results_of(result)):
         raise NotTaped("no tensor")
     for op, given, keywords, found in tape.steps:
         op.decl.replay(tape, given, keywords, found)

@@ -27,7 +27,7 @@ from opweave.registry.keys import AUTOCAST_KEYS, state
 from opweave.registry.op import OpOverload, registry
 from opweave.registry.ops import surface
 from opweave.registry.packet import OpOverloadPacket
-from opweave.registry.tape import Casts, NotTaped, Tape, tensors_in
+from opweave.registry.tape import Casts, NotTaped, Tape, results_of, tensors_in
 from opweave.registry.tape_recorder import record
 from opweave.registry.tensor import Tensor, allocate
 
@@ -103,7 +103,7 @@ class _Known:
             self.head.wait = 1 << 40
             result = self.otherwise(*args, **kwargs)
             try:
-                if type(result) is not Tensor or result._device is not cpu:
+                if not all(type(t) is Tensor and t._device is cpu for t in results_of(result)):
                     raise NotTaped("no tensor of the CPU")
                 if saved_tensor_hooks() is not None:
                     raise NotTaped("hooks that would see what it saves once more")
@@ -214,8 +214,11 @@ def _told_apart(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[An
     return tuple([once(value) for value in args]), {name: once(value) for name, value in kwargs.items()}
 
 
-def _alike(found: Any, result: Tensor, has_elements: bool) -> bool:
+def _alike(found: Any, result: Any, has_elements: bool) -> bool:
     """Whether native code gave what Python gave."""
+    if type(result) is not Tensor:
+        same = type(found) is type(result) and len(found) == len(result)
+        return same and all(_alike(a, b, has_elements) for a, b in zip(found, result, strict=True))
     names = ("_sizes", "_strides", "_offset", "_dtype", "_device", "_keys")
     if type(found) is not Tensor or any(getattr(found, name) != getattr(result, name) for name in names):
         return False

@@ -190,18 +190,23 @@ class Written:
         What the call gave in Python.
     tape : Tape
         What it does.
-    again : Tensor
+    again : Tensor, or tuple or list of them
         What it gave while it was written down.
     """
 
-    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, tape: Tape, again: Tensor) -> None:
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, tape: Tape, again: Any) -> None:
         self.words = words = _Words()
         self.has_loops = bool(tape.loops)
         given = (*args, *kwargs.values())
         if len(given) > MOST_ARGUMENTS:
             raise NotTaped("many arguments")
         target = tape.target
-        if target is None:
+        if type(result) in (tuple, list):
+            finish = _finish_several(result, tape, given, again)
+            first = finish.first
+            kind, which, made = 0, 0, self._maker(first, tape)
+            out = tape.value(first).buffer
+        elif target is None:
             finish = _finish(result, tape, given, again)
             first = again if finish is None else finish.first
             kind, which, made = self._result(result, tape, first, given)
@@ -381,7 +386,7 @@ def _finish(result: Tensor, tape: Tape, given: tuple[Any, ...], again: Tensor) -
         if result._view_of is None or not last.is_view or tape.value(found).buffer not in tape.fresh:
             return None
         try:
-            return finishing(tape.calls, given, None, True)
+            return finishing(tape.calls, given, [None], True, [again])
         except Unlike:
             raise NotTaped("a view of its own") from None
     node = meta.grad_fn
@@ -395,6 +400,32 @@ def _finish(result: Tensor, tape: Tape, given: tuple[Any, ...], again: Tensor) -
     if [t is again for t in results_of(tape.calls[-1][3])].index(True) != meta.output:
         raise NotTaped("another output")
     try:
-        return finishing(tape.calls, given, node, result._view_of is not None, again)
+        return finishing(tape.calls, given, [node], result._view_of is not None, [again])
+    except Unlike:
+        raise NotTaped("a history of its own") from None
+
+
+def _finish_several(results: Any, tape: Tape, given: tuple[Any, ...], again: Any) -> Finish:
+    """What makes several results part of the recorded graph, and gives all of them."""
+    nodes: list[OpNode | None] = []
+    if not results or tape.target is not None or type(again) is not type(results) or len(again) != len(results):
+        raise NotTaped("other results")
+    for t, other in zip(results, again, strict=True):
+        meta = t._autograd
+        node = None if meta is None else meta.grad_fn
+        if any(getattr(t, name) != getattr(other, name) for name in ("_sizes", "_strides", "_dtype", "_device")):
+            raise NotTaped("another result")
+        if t._view_of is not None or t._offset or any(t._storage is one._storage for one in tape.inputs):
+            raise NotTaped("a view among several results")
+        if tape.value(other).buffer not in tape.fresh or bool(t._keys & GRAD) != (node is not None):
+            raise NotTaped("a history of its own")
+        if node is not None:
+            owner = next((found for *_, found in tape.calls if any(one is other for one in results_of(found))), ())
+            outputs = [i for i, one in enumerate(results_of(owner)) if one is other]
+            if type(node) is not OpNode or meta is None or outputs != [meta.output]:
+                raise NotTaped("a history of its own")
+        nodes.append(node)
+    try:
+        return finishing(tape.calls, given, nodes, False, again, type(results))
     except Unlike:
         raise NotTaped("a history of its own") from None

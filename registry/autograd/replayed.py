@@ -64,14 +64,15 @@ class _Writer:
         What the call led to.
     given : sequence
         Its arguments.
-    node : OpNode
-        What stands behind its result.
+    nodes : sequence of OpNode or None
+        What stands behind its results.
     """
 
     def __init__(
-        self, calls: Calls, given: Sequence[Any], node: OpNode | None, is_tracked: bool, result: Tensor | None
-    ) -> None:
-        self.given, self.is_tracked = given, is_tracked
+        self, calls: Calls, given: Sequence[Any], nodes: Sequence[OpNode | None], is_tracked: bool,
+        results: Sequence[Tensor], kind: type,
+    ) -> None:  # fmt: skip
+        self.given, self.is_tracked, self.kind = given, is_tracked, kind
         #: Tensors that native code makes besides the result, by which results of the calls they are.
         self.kept: dict[_Key, str] = {}
         #: The tensors that are given, and what they are called.
@@ -98,17 +99,25 @@ class _Writer:
         self.made: set[_Key] = set()
         for number, (op, args, kwargs, found) in enumerate(calls):
             self._take(number, op, args, kwargs, results_of(found))
-        #: Which result of the calls the whole has.
+        #: Which results of the calls the whole has; a single one is the last call's.
         last = len(calls) - 1
-        self.last = self.made_by.get(id(result), _Key(last, 0))
-        if self.last.call != last:
+        self.wanted = [self.made_by.get(id(t), _Key(last, 0)) for t in results]
+        self.last = self.wanted[0]
+        several = kind in (tuple, list)
+        if len(set(self.wanted)) < len(results) or not several and self.last.call != last:
+            raise Unlike
+        if several and any(self._viewed(key) is not None or self._root(key) != key for key in self.wanted):
             raise Unlike
         #: The one that native code makes for it, of which it may be a view.
         self.root = self.last if self._viewed(self.last) is not None else self._root(self.last)
-        if node is not None:
-            self._compare(last, node)
-        else:
+        if not any(nodes):
             self.recorded.clear()
+        for key, node in zip(self.wanted, nodes, strict=True):
+            is_recorded = key.call in self.recorded and key.output in self.recorded[key.call].outputs
+            if is_recorded != (node is not None):
+                raise Unlike
+            if node is not None:
+                self._compare(key.call, node)
 
     def _take(
         self, number: int, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], results: Sequence[Tensor]
@@ -179,6 +188,9 @@ class _Writer:
         for number in self.recorded:
             self._write(number)
         final = final or self._made(self.last)
+        if self.kind in (tuple, list):
+            parts = "".join(f"{self._made(key)}, " for key in self.wanted)
+            final = f"[{parts}]" if self.kind is list else f"({parts})"
         made = ["result", *(f"t{i}" for i in range(len(self.given))), *self.kept.values()]
         lines = [f"def $call({', '.join(made)}):", *self.lines, f"    return {final}"]
         label = f"<opweave nodes {self.calls[self.last.call][0].name}>"
@@ -345,22 +357,25 @@ class Finish(NamedTuple):
 
 
 def finishing(
-    calls: Calls, given: Sequence[Any], node: OpNode | None, is_tracked: bool, result: Tensor | None = None
-) -> Finish:
+    calls: Calls, given: Sequence[Any], nodes: Sequence[OpNode | None], is_tracked: bool, results: Sequence[Tensor],
+    kind: type = Tensor,
+) -> Finish:  # fmt: skip
     """What makes the results of calls like those part of the graph.
 
     Parameters
     ----------
-    calls : sequence of (OpOverload, tuple, dict, Tensor)
+    calls : sequence of (OpOverload, tuple, dict, Tensor or tuple)
         The ops that the call led to, in order, with their arguments and results.
     given : sequence
-        The call's arguments: tensors among the ops' arguments are these, or results of ops before.
-    node : OpNode or None
-        What stands behind the result of the call that was made in Python.
+        The call's arguments: tensors among the ops' arguments are these, in lists of them, or results of ops before.
+    nodes : sequence of OpNode or None
+        What stands behind the results of the call that was made in Python.
     is_tracked : bool
-        Whether autograd knows that result as a view.
-    result : Tensor, optional
-        Which of the results of the last op the call gives; the first, or the only one, if it is not said.
+        Whether autograd knows a single result as a view.
+    results : sequence of Tensor
+        Which of the ops' results the call gives.
+    kind : type
+        Tensor where it gives that one, else tuple or list.
 
     Returns
     -------
@@ -373,7 +388,7 @@ def finishing(
     Unlike
         If an op is not simple.
     """
-    return _Writer(calls, given, node, is_tracked, result).write()
+    return _Writer(calls, given, nodes, is_tracked, results, kind).write()
 
 
 #: Where the gradient of a tensor goes, as `edge_of` tells it, with what is not so usual left to that.

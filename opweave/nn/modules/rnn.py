@@ -19,32 +19,13 @@ aten = ops.aten
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
-def _lstm(gates: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-    """One step of Hochreiter & Schmidhuber, 1997, with forget gates; the gates are the sum of both products."""
-    i, f, g, o = aten.chunk.default(gates, 4, -1)
-    cell = aten.add.Tensor(
-        aten.mul.Tensor(aten.sigmoid.default(f), state[1]),
-        aten.mul.Tensor(aten.sigmoid.default(i), aten.tanh.default(g)),
-    )
-    return aten.mul.Tensor(aten.sigmoid.default(o), aten.tanh.default(cell)), cell
-
-
-def _gru(from_input: Tensor, from_hidden: Tensor, hidden: Tensor) -> Tensor:
-    """One step of Cho et al., 2014, with the reset gate behind the product."""
-    r_x, z_x, n_x = aten.chunk.default(from_input, 3, -1)
-    r_h, z_h, n_h = aten.chunk.default(from_hidden, 3, -1)
-    r = aten.sigmoid.default(aten.add.Tensor(r_x, r_h))
-    z = aten.sigmoid.default(aten.add.Tensor(z_x, z_h))
-    n = aten.tanh.default(aten.add.Tensor(n_x, aten.mul.Tensor(r, n_h)))
-    return aten.add.Tensor(n, aten.mul.Tensor(z, aten.sub.Tensor(hidden, n)))
-
-
 def step(mode: str, from_input: Tensor, from_hidden: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     """The state after a step, from the two products."""
     if mode == "LSTM":
-        return _lstm(aten.add.Tensor(from_input, from_hidden), (state[0], state[1]))
+        hidden, cell, _ = ops.opweave.lstm_cell.default(aten.add.Tensor(from_input, from_hidden), state[1])
+        return hidden, cell
     if mode == "GRU":
-        return (_gru(from_input, from_hidden, state[0]),)
+        return (ops.opweave.gru_cell.default(from_input, from_hidden, state[0])[0],)
     total = aten.add.Tensor(from_input, from_hidden)
     return (aten.relu.default(total) if mode == "RNN_RELU" else aten.tanh.default(total),)
 
