@@ -94,7 +94,7 @@ class Loop(NamedTuple):
     ----------
     function : numpy.ufunc or str
         Whose loop it is; of what is no ufunc its name, `copied`, `cast`, `chosen`, `erf`, `product`, or one of those
-        that find elements by numbers, `taken`, `put` and `added`.
+        that find elements by numbers, `taken`, `put` and `added`, or numbers of elements, `argmax` and `argmin`.
     types : tuple of numpy.dtype
         Of the operands.
     outer : int
@@ -351,6 +351,34 @@ class Tape:
                 begin = far + sum(i * stride for i, (_, (stride,)) in zip(other, slow, strict=True))
                 part = source._replace(offset=source.offset + begin)
                 self._fold_rows(function, types, part, (rows, row), (count, step), to, start, turn == 0)
+
+    def find(self, name: str, source: Value, axes: Sequence[int], out: Value) -> None:
+        """Write where along some axes, counted row by row, the greatest (`argmax`) or least element is (`argmin`).
+
+        Parameters
+        ----------
+        name : str
+            What is looked for.
+        source, out : Value
+            What is read, and the places, which lie row-major.
+        axes : sequence of int
+            Of the source: one, or all of what lies row-major.
+        """
+        item = source.dtype.itemsize
+        dims = [(size, [stride * item], d in axes)
+                for d, (size, stride) in enumerate(zip(source.sizes, source.strides, strict=True)) if size != 1]  # fmt: skip
+        kept = _merged([(size, steps) for size, steps, is_along in dims if not is_along])
+        along = _merged([(size, steps) for size, steps, is_along in dims if is_along])
+        *outer, (rows, (row,)) = kept or [(1, [0])]
+        if len(along) > 1 or math.prod(size for size, _ in outer) > _MOST_LOOPS:
+            raise NotTaped("many dimensions")
+        (count, (step,)) = (*along, (1, [0]))[0]
+        for number, place in enumerate(np.ndindex(*[size for size, _ in outer])):
+            far = sum(i * stride for i, (_, (stride,)) in zip(place, outer, strict=True))
+            part = source._replace(offset=source.offset + far)
+            to = out._replace(offset=out.offset + number * rows * out.dtype.itemsize)
+            operands = Operand(part, (row,)), Operand(to, (out.dtype.itemsize,))
+            self.loops.append(Loop(name, (source.dtype, out.dtype), rows, (count,), (step, 0), operands))
 
     def _fold_rows(
         self, function: np.ufunc, types: tuple[np.dtype[Any], ...], source: Value, kept: tuple[int, int],

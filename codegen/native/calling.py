@@ -39,6 +39,19 @@ _ADDED = [
     {"TYPE": name, "LLVM": llvm, "ADD": "fadd" if name[0] == "f" else "add"}
     for name, llvm in _CONVERTED.items() if name[0] in "fi"
 ]  # fmt: skip
+
+
+def _extreme(name: str, dtype: str, llvm: str) -> dict[str, str]:
+    """What the place of the greatest or least element is in LLVM."""
+    verb = "gt" if name == "argmax" else "lt"
+    if dtype[0] == "f":
+        compare, is_nan = f"fcmp o{verb}", "fcmp uno"
+    else:
+        compare, is_nan = f"icmp {'s' if dtype[0] == 'i' else 'u'}{verb}", "icmp ne"
+    return {"NAME": name, "TYPE": dtype, "LLVM": llvm, "COMPARE": compare, "IS_NAN": is_nan}
+
+
+_EXTREMES = [_extreme(name, *each) for name in ("argmax", "argmin") for each in _CONVERTED.items()]
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 
 
@@ -61,6 +74,7 @@ def source() -> str:
     parts += [native.source("elements", numbers={"BITS": 8 * width}) for width in _WIDTHS]
     parts += [native.source("places", numbers={"BITS": 8 * width, "BYTES": width}) for width in _WIDTHS]
     parts += [native.source("adding", numbers=adding) for adding in _ADDED]
+    parts += [native.source("extremes", numbers=extreme) for extreme in _EXTREMES]
     parts += [native.source("cast", numbers=cast) for cast in _casts()]
     return "\n".join(parts)
 
@@ -116,6 +130,7 @@ def _truncation(source_type: str, target: np.dtype[Any], target_type: str) -> st
 _SYMBOLS = (
     "opweave_call", *[f"{name}.{8 * width}" for name in ("copied", "chosen", "taken", "put") for width in _WIDTHS],
     *[f"added.{adding['TYPE']}" for adding in _ADDED],
+    *[f"{extreme['NAME']}.{extreme['TYPE']}" for extreme in _EXTREMES],
     *[f"cast.{cast['FROM']}.{cast['TO']}" for cast in _casts()],
 )  # fmt: skip
 
@@ -141,7 +156,7 @@ def _imports() -> dict[str, int]:
     )
 
 
-_CODE = objects.Code(source, "calls", 2)
+_CODE = objects.Code(source, "calls", 3)
 
 
 class Code:
@@ -167,8 +182,10 @@ class Code:
         """The address of a loop over elements of some types, as `tape.Loop` names it; None where there is none."""
         if name == "cast":
             last = [_NAMES.get(dtype, "") for dtype in types]
+        elif name in ("added", "argmax", "argmin"):
+            last = [_NAMES.get(types[0 if name != "added" else -1], "")]
         else:
-            last = [_NAMES.get(types[-1], "") if name == "added" else str(8 * types[-1].itemsize)]
+            last = [str(8 * types[-1].itemsize)]
         symbol = ".".join([name, *last])
         return self.address(symbol) if symbol in _SYMBOLS else None
 
