@@ -364,11 +364,9 @@ class Tape:
         axes : sequence of int
             Of the source: one, or all of what lies row-major.
         """
-        item = source.dtype.itemsize
-        dims = [(size, [stride * item], d in axes)
-                for d, (size, stride) in enumerate(zip(source.sizes, source.strides, strict=True)) if size != 1]  # fmt: skip
-        kept = _merged([(size, steps) for size, steps, is_along in dims if not is_along])
-        along = _merged([(size, steps) for size, steps, is_along in dims if is_along])
+        dims = [(d, size, [_bytes(source, d)]) for d, size in enumerate(source.sizes) if size != 1]
+        kept = _merged([(size, steps) for d, size, steps in dims if d not in axes])
+        along = _merged([(size, steps) for d, size, steps in dims if d in axes])
         *outer, (rows, (row,)) = kept or [(1, [0])]
         if len(along) > 1 or math.prod(size for size, _ in outer) > _MOST_LOOPS:
             raise NotTaped("many dimensions")

@@ -499,7 +499,11 @@ class PointwiseEager(Decl):
             for v in flat:
                 piece = v[start : start + _CHUNK] if isinstance(v, np.ndarray) and v.ndim else v
                 pieces.append(converted(piece, compute.numpy) if differs(piece, compute) else piece)
-            store(k, out[start : start + _CHUNK], self.body(k, *pieces, **attributes), target._dtype)
+            found = self.body(k, *pieces, **attributes)
+            if np.ndim(found) == 0:  # which depends on no element
+                store(k, out, found, target._dtype)
+                return
+            store(k, out[start : start + _CHUNK], found, target._dtype)
 
 
 def _block_of(spec: TensorSpec) -> tuple[int, int] | None:
