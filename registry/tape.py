@@ -38,7 +38,7 @@ _MOST_LOOPS = 32
 #: Rows that are accumulated, each by a call of its own.
 _MOST_ROWS = 256
 #: Loops whose first operand are the numbers of places.
-_AT_PLACES = ("taken", "put", "added")
+_AT_PLACES = ("taken", "scattered", "added")
 
 
 #: Up to which numbers may be others in the next call: no type of `number` refuses them, or takes them for infinite.
@@ -94,7 +94,7 @@ class Loop(NamedTuple):
     ----------
     function : numpy.ufunc or str
         Whose loop it is; of what is no ufunc its name, `copied`, `cast`, `chosen`, `erf`, `product`, or one of those
-        that find elements by numbers, `taken`, `put` and `added`, or numbers of elements, `argmax` and `argmin`.
+        that find elements by numbers, `taken`, `scattered` and `added`, or numbers of elements, `argmax` and `argmin`.
     types : tuple of numpy.dtype
         Of the operands.
     outer : int

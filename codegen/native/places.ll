@@ -61,7 +61,7 @@ out:
 }
 
 ; the second operand to a place of the third, which the first names
-define void @"put.@BITS@"(ptr %places, ptr %count, ptr %steps, ptr %data) {
+define void @"scattered.@BITS@"(ptr %places, ptr %count, ptr %steps, ptr %data) {
 entry:
   %n = load i64, ptr %count
   %index.start = load ptr, ptr %places

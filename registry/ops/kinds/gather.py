@@ -286,7 +286,7 @@ class ScatterDecl(ExternDecl):
         if any(size not in (1, n) and size < n for size, n in zip(values.sizes, sizes[lead:], strict=True)):
             raise NotTaped(str(self.op))
         values = values._replace(sizes=sizes, strides=(*(0,) * lead, *steps))
-        tape.map("added" if adds else "put", [numbers, values], memory, data)
+        tape.map("added" if adds else "scattered", [numbers, values], memory, data)
         if made is not whole:
             tape.map("cast", [whole], made)
 
