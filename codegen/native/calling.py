@@ -128,7 +128,8 @@ def _truncation(source_type: str, target: np.dtype[Any], target_type: str) -> st
 
 
 _SYMBOLS = (
-    "opweave_call", *[f"{name}.{8 * width}" for name in ("copied", "chosen", "taken", "scattered") for width in _WIDTHS],
+    "opweave_call",
+    *[f"{name}.{8 * width}" for name in ("copied", "chosen", "taken", "scattered") for width in _WIDTHS],
     *[f"added.{adding['TYPE']}" for adding in _ADDED],
     *[f"{extreme['NAME']}.{extreme['TYPE']}" for extreme in _EXTREMES],
     *[f"cast.{cast['FROM']}.{cast['TO']}" for cast in _casts()],

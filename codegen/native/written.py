@@ -201,7 +201,7 @@ class Written:
         if len(given) > MOST_ARGUMENTS:
             raise NotTaped("many arguments")
         target = tape.target
-        if type(result) in (tuple, list):
+        if isinstance(result, (tuple, list)):
             finish = _finish_several(result, tape, given, again)
             first = finish.first
             kind, which, made = 0, 0, self._maker(first, tape)

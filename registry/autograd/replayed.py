@@ -103,7 +103,7 @@ class _Writer:
         last = len(calls) - 1
         self.wanted = [self.made_by.get(id(t), _Key(last, 0)) for t in results]
         self.last = self.wanted[0]
-        several = kind in (tuple, list)
+        several = kind is not Tensor
         if len(set(self.wanted)) < len(results) or not several and self.last.call != last:
             raise Unlike
         if several and any(self._viewed(key) is not None or self._root(key) != key for key in self.wanted):
@@ -188,9 +188,12 @@ class _Writer:
         for number in self.recorded:
             self._write(number)
         final = final or self._made(self.last)
-        if self.kind in (tuple, list):
+        if self.kind is not Tensor:
             parts = "".join(f"{self._made(key)}, " for key in self.wanted)
             final = f"[{parts}]" if self.kind is list else f"({parts})"
+            if self.kind not in (tuple, list):  # whose parts have names
+                self.names["kind"] = self.kind
+                final = f"$kind._make({final})"
         made = ["result", *(f"t{i}" for i in range(len(self.given))), *self.kept.values()]
         lines = [f"def $call({', '.join(made)}):", *self.lines, f"    return {final}"]
         label = f"<opweave nodes {self.calls[self.last.call][0].name}>"
@@ -375,7 +378,7 @@ def finishing(
     results : sequence of Tensor
         Which of the ops' results the call gives.
     kind : type
-        Tensor where it gives that one, else tuple or list.
+        Tensor where it gives that one, else list, tuple, or a tuple whose parts have names.
 
     Returns
     -------
