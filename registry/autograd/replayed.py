@@ -249,7 +249,7 @@ class _Writer:
             elif isinstance(value, Tensor):
                 saving.append(f"    saved[{name!r}] = {self._saved(value)}")
             elif tensors_in(value):
-                saving.append(f"    saved[{name!r}] = [{', '.join([self._saved(t) for t in value])}]")
+                saving.append(f"    saved[{name!r}] = [{', '.join([self._saved(t) for t in tensors_in(value)])}]")
             else:
                 settled[name] = value
         self.names[f"settled{number}"] = settled

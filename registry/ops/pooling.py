@@ -131,8 +131,8 @@ def _declare_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeD
     @max_pool.replaying
     def replay(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], results: tuple[Tensor, ...]) -> None:
         """`kernel`, loop by loop."""
-        self, *options = max_pool.bind(args, kwargs)
-        axes, sizes = geometry(self, *options, name)
+        self, kernel_size, stride, padding, dilation, ceil_mode = max_pool.bind(args, kwargs)
+        axes, sizes = geometry(self, kernel_size, stride, padding, dilation, ceil_mode, name)
         made = [tape.made(t) for t in results]
         least = lowest(self._dtype)
         source = taped_with_padding(tape, axes, self, least)
