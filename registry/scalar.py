@@ -218,6 +218,8 @@ class ArrayScalars(Scalars):
     def cast(self, x: Value, dtype: DType) -> Value:
         x = x if hasattr(x, "dtype") else self.xp.asarray(x)
         if dtype is dtypes.bool_:
+            if x.dtype == np.bool_:
+                return x
             return x != 0 if x.dtype.kind != "V" else converted(x, np.dtype(np.bool_))
         if x.dtype.kind not in "biufc" and (x.dtype.itemsize == 1 or dtype.kind in "iu"):
             # NumPy knows of no rules for float8 types, and of none for large bfloat16 numbers.

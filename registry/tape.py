@@ -35,6 +35,8 @@ _MOST_ON_POOL = 1 << 21
 MOST_CALLS = 48
 MOST_SCRATCH = 1 << 20
 _MOST_LOOPS = 32
+#: Elements among which the place of one is found one by one: NumPy looks at many at a time.
+_MOST_SEARCHED = 1 << 12
 #: Rows that are accumulated, each by a call of its own.
 _MOST_ROWS = 256
 #: Loops whose first operand are the numbers of places.
@@ -267,7 +269,8 @@ class Tape:
             raise NotTaped("a complex number, with which NumPy computes in another way")
         dims: list[tuple[int, list[int]]] = []
         rows = [_byte_strides(v, out.sizes) for v in (*taken, out)]
-        for d in sorted(range(len(out.sizes)), key=lambda d: -out.strides[d]):
+        # What is written to again and again is outermost, so that rows lie side by side within it.
+        for d in sorted(range(len(out.sizes)), key=lambda d: (out.strides[d] != 0, -out.strides[d])):
             if out.sizes[d] != 1:
                 dims.append((out.sizes[d], [row[d] for row in rows]))
         if math.prod(out.sizes) > MOST_ELEMENTS:
@@ -298,6 +301,8 @@ class Tape:
         axis : int
             Along which dimension.
         """
+        if math.prod(source.sizes) > MOST_ELEMENTS:
+            raise NotTaped("large")
         length = source.sizes[axis]
         steps = _bytes(source, axis), _bytes(out, axis)
         first = [v._replace(sizes=_without(v.sizes, axis), strides=_without(v.strides, axis)) for v in (source, out)]
@@ -364,6 +369,8 @@ class Tape:
         axes : sequence of int
             Of the source: one, or all of what lies row-major.
         """
+        if math.prod(source.sizes) > _MOST_SEARCHED:
+            raise NotTaped("large")
         dims = [(d, size, [_bytes(source, d)]) for d, size in enumerate(source.sizes) if size != 1]
         kept = _merged([(size, steps) for d, size, steps in dims if d not in axes])
         along = _merged([(size, steps) for d, size, steps in dims if d in axes])

@@ -13,7 +13,30 @@ entry:
   %from.step = load i64, ptr %from.step.p
   %to.step.p = getelementptr i64, ptr %steps, i64 2
   %to.step = load i64, ptr %to.step.p
-  br label %next
+  %one.place = icmp eq i64 %index.step, 0
+  %some = icmp sgt i64 %n, 0
+  %is.row = and i1 %one.place, %some
+  br i1 %is.row, label %row, label %next
+row:                                                     ; all at one place of each
+  %row.far = call i64 @place(ptr %index.start, ptr %data)
+  %row.fits = icmp sge i64 %row.far, 0
+  br i1 %row.fits, label %row.begin, label %unfit
+row.begin:
+  %row.to = getelementptr i8, ptr %to.start, i64 %row.far
+  br label %row.next
+row.next:
+  %r = phi i64 [ 0, %row.begin ], [ %r1, %row.next ]
+  %r.from.far = mul i64 %r, %from.step
+  %r.from = getelementptr i8, ptr %from.start, i64 %r.from.far
+  %r.to.far = mul i64 %r, %to.step
+  %r.to = getelementptr i8, ptr %row.to, i64 %r.to.far
+  %r.value = load @LLVM@, ptr %r.from, align 1
+  %r.before = load @LLVM@, ptr %r.to, align 1
+  %r.total = @ADD@ @LLVM@ %r.before, %r.value
+  store @LLVM@ %r.total, ptr %r.to, align 1
+  %r1 = add i64 %r, 1
+  %r.done = icmp eq i64 %r1, %n
+  br i1 %r.done, label %out, label %row.next
 next:
   %i = phi i64 [ 0, %entry ], [ %i1, %more ]
   %done = icmp eq i64 %i, %n

@@ -71,7 +71,7 @@ def source() -> str:
         "KEPT": MOST_KEPT,
     }  # fmt: skip
     parts = [native.source("allocation", "thread", "calls", numbers=numbers)]
-    parts += [native.source("elements", numbers={"BITS": 8 * width}) for width in _WIDTHS]
+    parts += [native.source("elements", numbers={"BITS": 8 * width, "BYTES": width}) for width in _WIDTHS]
     parts += [native.source("places", numbers={"BITS": 8 * width, "BYTES": width}) for width in _WIDTHS]
     parts += [native.source("adding", numbers=adding) for adding in _ADDED]
     parts += [native.source("extremes", numbers=extreme) for extreme in _EXTREMES]
@@ -157,7 +157,7 @@ def _imports() -> dict[str, int]:
     )
 
 
-_CODE = objects.Code(source, "calls", 3)
+_CODE = objects.Code(source, "calls", 1)
 
 
 class Code:

@@ -34,6 +34,7 @@ declare ptr @PyErr_Occurred()
 declare i64 @llvm.ctpop.i64(i64)
 declare double @llvm.fabs.f64(double)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
 
 @_Py_NoneStruct = external global i8
 @PyLong_Type = external global i8
