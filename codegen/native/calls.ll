@@ -943,6 +943,11 @@ hit:
   %hits.1 = add i64 %hits, 1
   store i64 %hits.1, ptr %hits.p
   %total = add i64 %n, %k
+  %of.kind.p = getelementptr %Call, ptr %call, i64 0, i32 9
+  %of.kind = load i64, ptr %of.kind.p
+  %refused = icmp eq i64 %of.kind, 4                     ; a call that was found to be none for native code
+  br i1 %refused, label %leave, label %where
+where:
   %placed = call i1 @placed(ptr %call, ptr %args, i64 %total, ptr %frame)
   br i1 %placed, label %allowed, label %leave
 allowed:

@@ -18,7 +18,7 @@ from typing import Any
 
 from opweave.codegen.native import allocation, layout, objects
 from opweave.codegen.native.calling import code
-from opweave.codegen.native.written import Written
+from opweave.codegen.native.written import Refused, Written
 from opweave.registry import forking, replay
 from opweave.registry.autograd.saved_hooks import saved_tensor_hooks
 from opweave.registry.device import cpu
@@ -101,12 +101,14 @@ class _Known:
         try:
             _writing.add(True)
             self.head.wait = 1 << 40
+            tried = None
             result = self.otherwise(*args, **kwargs)
             try:
                 if not all(type(t) is Tensor and t._device is cpu for t in results_of(result)):
                     raise NotTaped("no tensor of the CPU")
                 if saved_tensor_hooks() is not None:
                     raise NotTaped("hooks that would see what it saves once more")
+                tried = replay.epoch.value
                 with deferred():
                     self._write(args, kwargs, result)
                 self.written += 1
@@ -118,6 +120,8 @@ class _Known:
                 if verifying and not isinstance(error, NotTaped):
                     raise
                 error.__traceback__ = error.__context__ = None  # whose frames would keep the result alive
+                if tried is not None and tried == replay.epoch.value:
+                    self._refuse(args, kwargs, tried)
             return result
         finally:
             # What is written down for nothing takes longer than what it saves.
@@ -125,6 +129,14 @@ class _Known:
             self.head.wait = 0 if not waste else 1 << min(3 + waste, 40)
             _writing.clear()
             _lock.release()
+
+    def _refuse(self, args: tuple[Any, ...], kwargs: dict[str, Any], epoch: int) -> None:
+        """Have calls like this one made in Python at once, so that others of the function are still written down."""
+        try:
+            self._put(Refused(args, kwargs))
+            self.head.epoch = epoch
+        except NotTaped:
+            return
 
     def _write(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
         epoch = replay.epoch.value

@@ -366,6 +366,34 @@ class Written:
         return self.words.place(*head, *slots)
 
 
+class Refused(Written):
+    """A call that only Python makes, as native code has it, so that it is not tried again.
+
+    Parameters
+    ----------
+    args, kwargs
+        The arguments.
+
+    Raises
+    ------
+    NotTaped
+        If native code cannot compare them.
+    """
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.words = words = _Words()
+        given = (*args, *kwargs.values())
+        if len(given) > MOST_ARGUMENTS or any(tensors_in(value) is value for value in given):
+            raise NotTaped("arguments that are not compared")
+        guards = [word for value in given for word in _guard(words, value, -1, None)]
+        fields = (
+            0, len(args), len(kwargs), words.object(tuple(kwargs)), keys_of_state(),
+            words.object(dtypes._default.__dict__["dtype"]) if "dtype" in dtypes._default.__dict__ else 0,
+            words.place(*guards), 0, 0, 4, 0, 0, 0, 0, 0, id(self), 0, 0,
+        )  # fmt: skip
+        self._fields = (ctypes.c_int64 * len(fields))(*fields)
+
+
 def _finish(result: Tensor, tape: Tape, given: tuple[Any, ...], again: Tensor) -> Finish | None:
     """What makes the result part of the recorded graph; None where it is none of it.
 

@@ -373,3 +373,21 @@ def test_native_code_makes_these_calls() -> None:
         for _ in range(3):
             call()
         assert sum(written.hits for written in known.calls) >= 1, function
+
+
+def test_calls_that_only_python_makes_do_not_keep_others_from_native_code() -> None:
+    x = opweave.rand(4, 6)
+    function = vars(opweave.Tensor)["__pow__"]
+    known = calls.known[id(function)]
+    known.head.wait = 0
+    replay.forget()
+    for _ in range(2):
+        _ = x**x  # which looks at elements
+    failed = known.failed
+    for _ in range(20):
+        _ = x**x
+    assert known.failed == failed
+    known.head.wait = 0
+    for _ in range(3):
+        assert (x**2).tolist() == (x * x).tolist()
+    assert sum(written.hits for written in known.calls[:1]) >= 1
