@@ -218,6 +218,8 @@ class ArrayScalars(Scalars):
     def cast(self, x: Value, dtype: DType) -> Value:
         x = x if hasattr(x, "dtype") else self.xp.asarray(x)
         if dtype is dtypes.bool_:
+            if x.dtype == np.bool_:
+                return x
             return x != 0 if x.dtype.kind != "V" else converted(x, np.dtype(np.bool_))
         if x.dtype.kind not in "biufc" and (x.dtype.itemsize == 1 or dtype.kind in "iu"):
             # NumPy knows of no rules for float8 types, and of none for large bfloat16 numbers.
@@ -256,7 +258,7 @@ class ArrayScalars(Scalars):
         return 1 / self.xp.sqrt(x)
 
     def erf(self, x: Value) -> Value:
-        if hasattr(type(x), "computed_by"):  # what stands for an array
+        if _is_traced(x):
             return x.computed_by(erf_of_array)
         if native.call is not None and isinstance(x, (np.ndarray, np.generic)):
             found = native.call("erf", np.asarray(x))
@@ -295,11 +297,12 @@ class ArrayScalars(Scalars):
 
     def remainder(self, a: Value, b: Value) -> Value:
         _check_divisor(self.xp, a, b)
-        if self.xp.result_type(a, b).kind != "f":
+        if _kind_of(self.xp, a, b) != "f":
             return self.xp.remainder(a, b)
         # As fmod where that has the divisor's sign; `xp.remainder` gives zeros another sign than PyTorch.
         rest = self.xp.fmod(a, b)
-        return self.xp.where((rest != 0) & ((rest < 0) != (self.xp.asarray(b) < 0)), rest + b, rest)
+        below = b < 0 if _is_traced(b) else self.xp.asarray(b) < 0
+        return self.xp.where((rest != 0) & ((rest < 0) != below), rest + b, rest)
 
     def floor_divide(self, a: Value, b: Value) -> Value:
         _check_divisor(self.xp, a, b)
@@ -307,7 +310,7 @@ class ArrayScalars(Scalars):
         if result.dtype.kind != "f":
             return result
         # Python's convention gives NaN for x // 0.0; IEEE division (PyTorch) gives an infinity.
-        return self.xp.where(self.xp.asarray(b) == 0, a / b, result)
+        return self.xp.where(b == 0 if _is_traced(b) else self.xp.asarray(b) == 0, a / b, result)
 
     def trunc_divide(self, a: Value, b: Value) -> Value:
         if self.xp.result_type(a, b).kind not in "biu":  # bfloat16 has a kind of its own
@@ -345,8 +348,20 @@ def narrowed(xp: Any, x: Any, dtype: DType) -> Any:
     return wide.astype(dtype.numpy)
 
 
+def _is_traced(value: Any) -> bool:
+    """Whether a value only stands for an array."""
+    return hasattr(type(value), "computed_by")
+
+
+def _kind_of(xp: Any, *values: Any) -> str:
+    """The kind of the type that values have together."""
+    return xp.result_type(*[v.dtype if _is_traced(v) else v for v in values]).kind
+
+
 def _check_divisor(xp: Any, a: Any, b: Any) -> None:
     """Refuse an integer division by zero on the CPU; on a GPU it would have to wait for the data."""
+    if _is_traced(a) and not _is_traced(b):
+        a = a.sample
     if xp is np and np.result_type(a, b).kind in "iu" and not np.all(b) and np.size(a) and np.size(b):
         raise DivisionByZeroError(DIVISION_BY_ZERO, hint=DIVISION_HINT)
 

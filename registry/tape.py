@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from typing import Any, NamedTuple
 
@@ -21,11 +21,7 @@ import numpy as np
 
 from opweave.registry import dtypes, forking
 from opweave.registry.dataclass import dataclass
-from opweave.registry.device import cpu
-from opweave.registry.interrupts import let_through
-from opweave.registry.keys import ABOVE_VIEWS, DispatchMode, state
-from opweave.registry.op import OpOverload, registry
-from opweave.registry.packet import OpOverloadPacket
+from opweave.registry.op import OpOverload
 from opweave.registry.spec import contiguous_strides, span
 from opweave.registry.tensor import Tensor
 
@@ -36,9 +32,15 @@ MOST_PRODUCTS = 1 << 18
 #: The same of a product on the pool of the kernels: no other thread runs Python meanwhile.
 _MOST_ON_POOL = 1 << 21
 #: Loops that stand for the dimensions beyond two, ops that one call may lead to, and bytes of what lies between them.
-_MOST_CALLS = 48
+MOST_CALLS = 48
 MOST_SCRATCH = 1 << 20
 _MOST_LOOPS = 32
+#: Elements among which the place of one is found one by one: NumPy looks at many at a time.
+_MOST_SEARCHED = 1 << 12
+#: Rows that are accumulated, each by a call of its own.
+_MOST_ROWS = 256
+#: Loops whose first operand are the numbers of places.
+_AT_PLACES = ("taken", "scattered", "added")
 
 
 #: Up to which numbers may be others in the next call: no type of `number` refuses them, or takes them for infinite.
@@ -70,6 +72,11 @@ class Value(NamedTuple):
     strides: tuple[int, ...]
     dtype: np.dtype[Any]
 
+    def part(self, begin: Sequence[int], sizes: tuple[int, ...]) -> Value:
+        """Elements from an index on."""
+        far = sum(i * stride for i, stride in zip(begin, self.strides, strict=True))
+        return self._replace(offset=self.offset + far * self.dtype.itemsize, sizes=sizes)
+
 
 #: A number that a loop reads, as an array without dimensions.
 Constant = np.ndarray[Any, np.dtype[Any]]
@@ -88,7 +95,8 @@ class Loop(NamedTuple):
     Attributes
     ----------
     function : numpy.ufunc or str
-        Whose loop it is; of what is no ufunc its name, `copied`, `cast`, `chosen`, `erf` or `product`.
+        Whose loop it is; of what is no ufunc its name, `copied`, `cast`, `chosen`, `erf`, `product`, or one of those
+        that find elements by numbers, `taken`, `scattered` and `added`, or numbers of elements, `argmax` and `argmin`.
     types : tuple of numpy.dtype
         Of the operands.
     outer : int
@@ -99,6 +107,8 @@ class Loop(NamedTuple):
         What it takes for its steps.
     operands : tuple of Operand
         Those read, then the one written; their steps are those between the calls.
+    data : tuple of int
+        Words that a loop of its own kind reads besides.
     """
 
     function: Any
@@ -107,6 +117,7 @@ class Loop(NamedTuple):
     counts: tuple[int, ...]
     steps: tuple[int, ...]
     operands: tuple[Operand, ...]
+    data: tuple[int, ...] = ()
 
 
 class Casts(NotTaped):
@@ -114,8 +125,8 @@ class Casts(NotTaped):
 
 
 #: Threads that write a call down.
-_recording: set[int] = set()
-forking.after_fork_in_child(_recording.clear)
+recording: set[int] = set()
+forking.after_fork_in_child(recording.clear)
 
 
 def refuse_cast() -> None:
@@ -126,7 +137,7 @@ def refuse_cast() -> None:
     Casts
         Where this thread writes a call down.
     """
-    if _recording and threading.get_ident() in _recording:
+    if recording and threading.get_ident() in recording:
         raise Casts("a cast")
 
 
@@ -137,9 +148,10 @@ class Tape:
     Attributes
     ----------
     inputs : list of Tensor
-        The arguments that are tensors, whose memory are the first buffers.
+        The arguments that are tensors, or in a list of them, whose memory are the first buffers.
     calls : list
-        (op, arguments, keywords, result) of the ops that it leads to, composites that autograd knows among them.
+        (op, arguments, keywords, result or tuple of them) of the ops that it leads to, composites that autograd knows
+        among them.
     steps : list
         The same of those that are written down.
     loops : list of Loop
@@ -149,8 +161,8 @@ class Tape:
     """
 
     inputs: list[Tensor]
-    calls: list[tuple[OpOverload, tuple[Any, ...], dict[str, Any], Tensor]] = field(default_factory=list)
-    steps: list[tuple[OpOverload, tuple[Any, ...], dict[str, Any], Tensor]] = field(default_factory=list)
+    calls: list[tuple[OpOverload, tuple[Any, ...], dict[str, Any], Any]] = field(default_factory=list)
+    steps: list[tuple[OpOverload, tuple[Any, ...], dict[str, Any], Any]] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
     fresh: dict[int, int] = field(default_factory=dict)
     #: Arguments that are floats, whose places are buffers behind those of the tensors.
@@ -230,7 +242,9 @@ class Tape:
             self._truths[made] = value
         return made
 
-    def map(self, function: Any, inputs: Sequence[Value | Constant | complex], out: Value) -> None:
+    def map(
+        self, function: Any, inputs: Sequence[Value | Constant | complex], out: Value, data: tuple[int, ...] = ()
+    ) -> None:
         """Write `function` of each element of the inputs, which broadcast.
 
         Parameters
@@ -241,6 +255,8 @@ class Tape:
             What is read; arrays have no dimensions, and numbers no type of their own.
         out : Value
             What is written: of the type that the function gives, unless NumPy would convert.
+        data : tuple of int
+            As in `Loop`.
         """
         if function == "cast" and _takes_two_steps(inputs[0], out):
             (source,) = inputs
@@ -253,7 +269,8 @@ class Tape:
             raise NotTaped("a complex number, with which NumPy computes in another way")
         dims: list[tuple[int, list[int]]] = []
         rows = [_byte_strides(v, out.sizes) for v in (*taken, out)]
-        for d in sorted(range(len(out.sizes)), key=lambda d: -out.strides[d]):
+        # What is written to again and again is outermost, so that rows lie side by side within it.
+        for d in sorted(range(len(out.sizes)), key=lambda d: (out.strides[d] != 0, -out.strides[d])):
             if out.sizes[d] != 1:
                 dims.append((out.sizes[d], [row[d] for row in rows]))
         if math.prod(out.sizes) > MOST_ELEMENTS:
@@ -270,7 +287,36 @@ class Tape:
                 Operand(v._replace(offset=v.offset + begin) if isinstance(v, Value) else v, (step,))
                 for v, begin, step in zip((*taken, out), far, outer[1], strict=True)
             ]
-            self.loops.append(Loop(function, types, outer[0], (inner[0],), tuple(inner[1]), tuple(operands)))
+            self.loops.append(Loop(function, types, outer[0], (inner[0],), tuple(inner[1]), tuple(operands), data))
+
+    def accumulate(self, function: np.ufunc, source: Value, axis: int, out: Value) -> None:
+        """Write what `function` makes of each element and all before it along a dimension.
+
+        Parameters
+        ----------
+        function : numpy.ufunc
+            What combines two.
+        source, out : Value
+            What is read and written, of one type and of the same sizes.
+        axis : int
+            Along which dimension.
+        """
+        if math.prod(source.sizes) > MOST_ELEMENTS:
+            raise NotTaped("large")
+        length = source.sizes[axis]
+        steps = _bytes(source, axis), _bytes(out, axis)
+        first = [v._replace(sizes=_without(v.sizes, axis), strides=_without(v.strides, axis)) for v in (source, out)]
+        if math.prod(first[1].sizes) > _MOST_ROWS:
+            raise NotTaped("many rows")
+        self.map("copied", first[:1], first[1])
+        types = (out.dtype,) * 3
+        for place in np.ndindex(*first[1].sizes) if length > 1 else ():
+            begin = [sum(i * _bytes(v, d) for d, i in enumerate(place)) for v in first]
+            before = out._replace(offset=out.offset + begin[1])
+            given = source._replace(offset=source.offset + begin[0] + steps[0])
+            behind = before._replace(offset=before.offset + steps[1])
+            operands = tuple([Operand(v, (0,)) for v in (before, given, behind)])
+            self.loops.append(Loop(function, types, 1, (length - 1,), (steps[1], steps[0], steps[1]), operands))
 
     def fold(self, function: np.ufunc, source: Value, axes: Sequence[int], out: Value, start: Any) -> None:
         """Write the combination of the elements along some axes.
@@ -299,27 +345,60 @@ class Tape:
         if order != sorted(order, key=lambda d: -source.strides[d]):
             raise NotTaped("another order")
         kept, along = _merged(kept), _merged(along)
-        if len(along) > 1 or math.prod(size for size, _ in kept[:-1]) > _MOST_LOOPS:
-            raise NotTaped("many dimensions")
+        *slow, (count, (step,)) = along or [(1, [0])]
         *outer, (rows, (row,)) = kept or [(1, [0])]
+        if math.prod(size for size, _ in (*outer, *slow)) > _MOST_LOOPS:
+            raise NotTaped("many dimensions")
+        for number, place in enumerate(np.ndindex(*[size for size, _ in outer])):
+            far = sum(i * stride for i, (_, (stride,)) in zip(place, outer, strict=True))
+            to = out._replace(offset=out.offset + number * rows * item)
+            for turn, other in enumerate(np.ndindex(*[size for size, _ in slow])):
+                begin = far + sum(i * stride for i, (_, (stride,)) in zip(other, slow, strict=True))
+                part = source._replace(offset=source.offset + begin)
+                self._fold_rows(function, types, part, (rows, row), (count, step), to, start, turn == 0)
+
+    def find(self, name: str, source: Value, axes: Sequence[int], out: Value) -> None:
+        """Write where along some axes, counted row by row, the greatest (`argmax`) or least element is (`argmin`).
+
+        Parameters
+        ----------
+        name : str
+            What is looked for.
+        source, out : Value
+            What is read, and the places, which lie row-major.
+        axes : sequence of int
+            Of the source: one, or all of what lies row-major.
+        """
+        if math.prod(source.sizes) > _MOST_SEARCHED:
+            raise NotTaped("large")
+        dims = [(d, size, [_bytes(source, d)]) for d, size in enumerate(source.sizes) if size != 1]
+        kept = _merged([(size, steps) for d, size, steps in dims if d not in axes])
+        along = _merged([(size, steps) for d, size, steps in dims if d in axes])
+        *outer, (rows, (row,)) = kept or [(1, [0])]
+        if len(along) > 1 or math.prod(size for size, _ in outer) > _MOST_LOOPS:
+            raise NotTaped("many dimensions")
         (count, (step,)) = (*along, (1, [0]))[0]
         for number, place in enumerate(np.ndindex(*[size for size, _ in outer])):
             far = sum(i * stride for i, (_, (stride,)) in zip(place, outer, strict=True))
             part = source._replace(offset=source.offset + far)
-            to = out._replace(offset=out.offset + number * rows * item)
-            self._fold_rows(function, types, part, (rows, row), (count, step), to, start)
+            to = out._replace(offset=out.offset + number * rows * out.dtype.itemsize)
+            operands = Operand(part, (row,)), Operand(to, (out.dtype.itemsize,))
+            self.loops.append(Loop(name, (source.dtype, out.dtype), rows, (count,), (step, 0), operands))
 
     def _fold_rows(
         self, function: np.ufunc, types: tuple[np.dtype[Any], ...], source: Value, kept: tuple[int, int],
-        along: tuple[int, int], out: Value, start: Any,
+        along: tuple[int, int], out: Value, start: Any, is_first: bool,
     ) -> None:  # fmt: skip
-        """`fold` of the elements `along` of each row that is `kept`: how many there are, and bytes between them."""
+        """`fold` of the elements `along` of each row that is `kept`: how many there are, and bytes between them.
+
+        What was folded before, unless it is the first, stands in `out`.
+        """
         (rows, row), (count, step), item = kept, along, source.dtype.itemsize
         first = 0
-        if start is None:
+        if is_first and start is None:
             self._fill_rows(source, rows, row, out)
             first, count = step, count - 1
-        else:
+        elif is_first:
             self.map("copied", [np.asarray(start, out.dtype)], out._replace(sizes=(rows,), strides=(1,)))
         rest = source._replace(offset=source.offset + first)
         if not count:
@@ -374,6 +453,8 @@ class Tape:
             (source,) = inputs
             assert isinstance(source, Value)
             types = [source.dtype, out.dtype]
+        elif function in _AT_PLACES:
+            types = [np.dtype(np.int64), out.dtype, out.dtype]
         elif isinstance(function, str):
             types = [*([np.dtype(bool)] if function == "chosen" else []), *[out.dtype] * 3][: len(inputs)] + [out.dtype]
         else:
@@ -411,6 +492,10 @@ def _bytes(v: Value, d: int) -> int:
     return v.strides[d] * v.dtype.itemsize
 
 
+def _without(numbers: tuple[int, ...], place: int) -> tuple[int, ...]:
+    return numbers[:place] + numbers[place + 1 :]
+
+
 def _byte_strides(v: Value | Constant, sizes: tuple[int, ...]) -> list[int]:
     """How far it is in memory to the next element along each dimension of what a value is broadcast to."""
     if not isinstance(v, Value):
@@ -437,114 +522,15 @@ def _nothing(width: int) -> tuple[int, list[int]]:
     return 1, [0] * width
 
 
-class _Recorder(DispatchMode):
-    """Makes the calls of functional ops, and writes them down; refuses others before they do anything."""
-
-    def __init__(self, tape: Tape) -> None:
-        self.tape = tape
-        self.depth = 0
-
-    def __torch_dispatch__(
-        self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        decl = getattr(func, "decl", None)
-        tape = self.tape
-        kwargs = kwargs or {}
-        if decl is None or func.is_random or len(tape.steps) == _MOST_CALLS or tape.target is not None:
-            raise NotTaped(str(func))
-        if func.is_mutable:
-            return self._writing(func, decl, args, kwargs)
-        by_parts = decl.is_composite and "replay" not in vars(decl)
-        result = self._parts(func, decl, args, kwargs) if by_parts else func(*args, **kwargs)
-        if type(result) is not Tensor or result._device is not cpu:
-            raise NotTaped(str(func))
-        if not by_parts:
-            tape.steps.append((func, args, kwargs, result))
-        # What autograd knows nothing of is its parts to it, which came by.
-        if not self.depth and not (by_parts and func.derivative_source()[1] is None):
-            tape.calls.append((func, args, kwargs, result))
-        return result
-
-    def _parts(self, func: OpOverload, decl: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The ops that a composite is written with, where that is what its kernel is."""
-        if decl.body not in func.kernels.values():
-            raise NotTaped(str(func))
-        hidden = int(self.depth > 0 or func.derivative_source()[1] is not None)
-        self.depth += hidden
-        try:
-            with self:
-                return decl.body(*args, **kwargs)
-        finally:
-            self.depth -= hidden
-
-    def _writing(self, func: OpOverload, decl: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
-        """What an op in place computes, which is not written."""
-        found = decl.as_functional(args, kwargs)
-        if found is None or not decl.is_inplace or self.depth or self.tape.steps or type(args[0]) is not Tensor:
-            raise NotTaped(str(func))
-        op, given, keywords = found
-        with self:
-            self.tape.written = op(*given, **keywords)
-        self.tape.target = args[0]
-        return args[0]
-
-    def data_accessed(self, tensor: Any, what: str) -> None:
-        raise NotTaped(what)
+def tensors_in(value: Any) -> Sequence[Tensor]:
+    """An argument that is a tensor, or those of one that is a list or tuple of nothing else."""
+    if type(value) is Tensor:
+        return (value,)
+    if type(value) in (list, tuple) and value and all(type(item) is Tensor for item in value):
+        return value
+    return ()
 
 
-def _changes_tensors(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a call may change its arguments before any mode sees an op in place: it can be made but once."""
-    function = getattr(getattr(function, "__wrapped__", function), "packet", function)
-    # A packet's first overload tells: all are in place, or none is.
-    op = next(iter(function._overloads.values())) if isinstance(function, OpOverloadPacket) else function
-    return isinstance(op, OpOverload) and op.is_mutable and not getattr(op.decl, "is_inplace", False)
-
-
-def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Tape, Tensor]:
-    """Make a call whose ops are functional, or that is one op in place, and write it down; nothing is written to.
-
-    Parameters
-    ----------
-    function : callable
-        What is called.
-    args, kwargs
-        Its arguments; the tensors among them are on the CPU.
-
-    Returns
-    -------
-    tape : Tape
-        What it does, its ops' loops not yet written.
-    result : Tensor
-        What it gives.
-
-    Raises
-    ------
-    NotTaped
-        If it leads to an op that is neither functional nor the form of one in place, or gives something else than a
-        tensor.
-    """
-    if registry.builtin_version != registry.shipped_version or registry.fallbacks:
-        raise NotTaped("ops that were changed")
-    if _changes_tensors(function, args, kwargs):
-        raise NotTaped("a change that is no write")
-    given = (*args, *kwargs.values())
-    tape = Tape([t for t in given if type(t) is Tensor], numbers=[v for v in given if type(v) is float])
-    before = state.exclude
-    state.exclude = before | ABOVE_VIEWS
-    _recording.add(threading.get_ident())
-    try:
-        with _Recorder(tape):
-            result = function(*args, **kwargs)
-    except NotTaped:
-        raise
-    except Exception as error:
-        let_through(error)
-        raise NotTaped("what raises") from None
-    finally:
-        _recording.discard(threading.get_ident())
-        state.exclude = before
-    if type(result) is not Tensor:
-        raise NotTaped("no tensor")
-    for op, given, keywords, found in tape.steps:
-        op.decl.replay(tape, given, keywords, found)
-    return tape, result
+def results_of(result: Any) -> tuple[Any, ...]:
+    """The results of an op that has one or several."""
+    return tuple(result) if isinstance(result, (tuple, list)) else (result,)

@@ -1,4 +1,4 @@
-"""The native code of replayed calls: its text (`thread`, `calls`, `elements`, `cast`), and what it refers to."""
+"""The native code of replayed calls: its text (`calls` and what it takes in), and what that refers to."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from opweave.codegen.native import allocation, functions, layout, objects
 from opweave.registry import dtypes, replay
 from opweave.registry.keys import AUTOCAST_KEYS, state
 from opweave.registry.storage import Storage
+from opweave.registry.strided import Size
 from opweave.registry.tape import MOST_NUMBER
 from opweave.registry.tensor import Tensor
 
@@ -23,15 +24,34 @@ _C_API = (
     "PyLong_AsVoidPtr", "PyObject_Vectorcall", "Py_IncRef", "Py_DecRef",
 )  # fmt: skip
 #: Arguments that a call may have, and operands that a loop may have.
-MOST_ARGUMENTS, MOST_OPERANDS = 8, 5
+MOST_ARGUMENTS, MOST_OPERANDS = 10, 5
 #: Tensors that are made besides the result, for those who save them.
 MOST_KEPT = 12
-_MOST_PLACES = MOST_ARGUMENTS + 1 + MOST_KEPT
+#: Of all tensors and numbers in a frame: arguments are more where they are lists.
+MOST_PLACES = 2 * MOST_ARGUMENTS + 1 + MOST_KEPT
 #: Bytes of elements that the loops of `elements.ll` are for.
 _WIDTHS = (1, 2, 4, 8, 16)
 #: Types that are converted to each other, as LLVM has them.
 _CONVERTED = {"b1": "i8", "u1": "i8", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64", "f4": "float", "f8": "double"}
 _NAMES = {np.dtype(name): name for name in _CONVERTED}
+#: Types whose elements are added at places.
+_ADDED = [
+    {"TYPE": name, "LLVM": llvm, "ADD": "fadd" if name[0] == "f" else "add"}
+    for name, llvm in _CONVERTED.items() if name[0] in "fi"
+]  # fmt: skip
+
+
+def _extreme(name: str, dtype: str, llvm: str) -> dict[str, str]:
+    """What the place of the greatest or least element is in LLVM."""
+    verb = "gt" if name == "argmax" else "lt"
+    if dtype[0] == "f":
+        compare, is_nan = f"fcmp o{verb}", "fcmp uno"
+    else:
+        compare, is_nan = f"icmp {'s' if dtype[0] == 'i' else 'u'}{verb}", "icmp ne"
+    return {"NAME": name, "TYPE": dtype, "LLVM": llvm, "COMPARE": compare, "IS_NAN": is_nan}
+
+
+_EXTREMES = [_extreme(name, *each) for name in ("argmax", "argmin") for each in _CONVERTED.items()]
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 
 
@@ -46,12 +66,15 @@ def source() -> str:
         "T_DEVICE": of_tensor.get("_device"), "T_KEYS": of_tensor.get("_keys"),
         "T_VIEW_OF": of_tensor.get("_view_of"), "VIEWS": of_storage.get("views"),
         "VERSION": of_storage.get("version"), "SLICE": object.__basicsize__,
-        "KNOWN": replay.CODE_AT + _WORD, "FRAME": 2 * _MOST_PLACES, "NUMBERS": _MOST_PLACES,
-        "MOST_NUMBER": MOST_NUMBER, "NO_AUTOCAST": ~AUTOCAST_KEYS["cpu"].bit, "GIVEN": _MOST_PLACES,
+        "KNOWN": replay.CODE_AT + _WORD, "FRAME": 2 * MOST_PLACES, "NUMBERS": MOST_PLACES,
+        "MOST_NUMBER": MOST_NUMBER, "NO_AUTOCAST": ~AUTOCAST_KEYS["cpu"].bit, "GIVEN": MOST_PLACES,
         "KEPT": MOST_KEPT,
     }  # fmt: skip
     parts = [native.source("allocation", "thread", "calls", numbers=numbers)]
-    parts += [native.source("elements", numbers={"BITS": 8 * width}) for width in _WIDTHS]
+    parts += [native.source("elements", numbers={"BITS": 8 * width, "BYTES": width}) for width in _WIDTHS]
+    parts += [native.source("places", numbers={"BITS": 8 * width, "BYTES": width}) for width in _WIDTHS]
+    parts += [native.source("adding", numbers=adding) for adding in _ADDED]
+    parts += [native.source("extremes", numbers=extreme) for extreme in _EXTREMES]
     parts += [native.source("cast", numbers=cast) for cast in _casts()]
     return "\n".join(parts)
 
@@ -105,7 +128,10 @@ def _truncation(source_type: str, target: np.dtype[Any], target_type: str) -> st
 
 
 _SYMBOLS = (
-    "opweave_call", *[f"{name}.{8 * width}" for name in ("copied", "chosen") for width in _WIDTHS],
+    "opweave_call",
+    *[f"{name}.{8 * width}" for name in ("copied", "chosen", "taken", "scattered") for width in _WIDTHS],
+    *[f"added.{adding['TYPE']}" for adding in _ADDED],
+    *[f"{extreme['NAME']}.{extreme['TYPE']}" for extreme in _EXTREMES],
     *[f"cast.{cast['FROM']}.{cast['TO']}" for cast in _casts()],
 )  # fmt: skip
 
@@ -118,7 +144,7 @@ def _imports() -> dict[str, int]:
     objects.keep_forever(names)
     kinds: dict[str, type] = {
         "PyLong_Type": int, "PyFloat_Type": float, "PyTuple_Type": tuple, "PyList_Type": list, "PySlice_Type": slice,
-        "PyUnicode_Type": str, "opweave_tensor": Tensor,
+        "PyUnicode_Type": str, "opweave_tensor": Tensor, "opweave_size": Size,
     }  # fmt: skip
     given = {"_Py_NoneStruct": None, "opweave_zero": 0, "opweave_state": state, "opweave_default": dtypes._default,
              "note_view": Storage.note_view}  # fmt: skip
@@ -155,7 +181,12 @@ class Code:
 
     def loop(self, name: str, types: tuple[np.dtype[Any], ...]) -> int | None:
         """The address of a loop over elements of some types, as `tape.Loop` names it; None where there is none."""
-        last = [_NAMES.get(dtype, "") for dtype in types] if name == "cast" else [str(8 * types[-1].itemsize)]
+        if name == "cast":
+            last = [_NAMES.get(dtype, "") for dtype in types]
+        elif name in ("added", "argmax", "argmin"):
+            last = [_NAMES.get(types[0 if name != "added" else -1], "")]
+        else:
+            last = [str(8 * types[-1].itemsize)]
         symbol = ".".join([name, *last])
         return self.address(symbol) if symbol in _SYMBOLS else None
 

@@ -11,7 +11,8 @@
 ; stands in the frame; what sees to it in the end, or null; how often it was made; what keeps all of it alive; how many
 ; tensors are made besides, whose places in the frame follow, and with what
 %Call = type { ptr, i64, i64, ptr, i64, ptr, ptr, i64, ptr, i64, i64, ptr, i64, ptr, i64, ptr, i64, ptr }
-; kind: 0 this object, 1 a tensor, 2 an equal value, 3 any float of at most @MOST_NUMBER@ but 0 and 1; the object or its keys; sizes, strides, dtype, device; keys; where
+; kind: 0 this object, 1 a tensor, 2 an equal value, 4 a list or tuple (the object: its type) of so many (keys) tensors,
+; whose guards begin at a number (bytes of an element); 3 any float of at most @MOST_NUMBER@ but 0 and 1; the object or its keys; sizes, strides, dtype, device; keys; where
 ; its address goes in the frame, or -1; bytes of an element and of all; whether it lies as the tensor that is written
 %Guard = type { i64, ptr, ptr, ptr, ptr, ptr, i64, i64, i64, i64, i64 }
 %Operand = type { i64, i64, i64 }                        ; place in the frame or -1, bytes from there, and between calls
@@ -33,6 +34,7 @@ declare ptr @PyErr_Occurred()
 declare i64 @llvm.ctpop.i64(i64)
 declare double @llvm.fabs.f64(double)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
 
 @_Py_NoneStruct = external global i8
 @PyLong_Type = external global i8
@@ -42,6 +44,7 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 @PySlice_Type = external global i8
 @PyUnicode_Type = external global i8
 @opweave_tensor = external global i8
+@opweave_size = external global i8
 @opweave_zero = external global i8
 @opweave_epoch = external global i64
 @name.include = external global i8
@@ -49,6 +52,27 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 @name.dtype = external global i8
 @name.ptr = external global i8
 @note_view = external global i8                          ; Storage.note_view
+
+; whether a loop met what only Python can answer, as a number that names no place: the call is left to Python then
+@opweave_unfit = internal global i8 0
+
+; how far the place that a number names is, in bytes, or -1: see places.ll
+define internal i64 @place(ptr %index, ptr %data) alwaysinline {
+entry:
+  %number = load i64, ptr %index, align 1
+  %step = load i64, ptr %data
+  %size = call i64 @number(ptr %data, i32 1)
+  %wraps = call i64 @number(ptr %data, i32 2)
+  %negative = icmp slt i64 %number, 0
+  %from.end = icmp ne i64 %wraps, 0
+  %turned = and i1 %negative, %from.end
+  %shift = select i1 %turned, i64 %size, i64 0
+  %at = add i64 %number, %shift
+  %fits = icmp ult i64 %at, %size
+  %far = mul i64 %at, %step
+  %found = select i1 %fits, i64 %far, i64 -1
+  ret i64 %found
+}
 
 ; whether a value is the same as another one that was noted: by what it is, in lists, tuples and slices part by part
 define internal i1 @same(ptr %noted, ptr %value) {
@@ -80,7 +104,9 @@ floats:                                                  ; 0.0 and -0.0 differ
   %bits = icmp eq i64 %a.bits, %b.bits
   ret i1 %bits
 is.tuple:
-  %tuple = icmp eq ptr %kind, @PyTuple_Type
+  %plain.tuple = icmp eq ptr %kind, @PyTuple_Type
+  %size.tuple = icmp eq ptr %kind, @opweave_size
+  %tuple = or i1 %plain.tuple, %size.tuple
   br i1 %tuple, label %tuples, label %is.list
 tuples:
   %size.noted = call i64 @PyTuple_Size(ptr %noted)
@@ -204,48 +230,71 @@ no:
   ret i1 false
 }
 
-; where the elements of the tensors among the arguments are, for the loops; false where Python cannot tell
-define internal i1 @placed(ptr %call, ptr %args, i64 %total, ptr %frame) {
+; an item of a list or tuple
+define internal ptr @item(ptr %items, i64 %i) {
 entry:
-  %guards.p = getelementptr %Call, ptr %call, i64 0, i32 6
-  %guards = load ptr, ptr %guards.p
-  br label %next
+  %type = call ptr @slot(ptr %items, i64 @TYPE@)
+  %is.list = icmp eq ptr %type, @PyList_Type
+  br i1 %is.list, label %list, label %tuple
+list:
+  %of.list = call ptr @PyList_GetItem(ptr %items, i64 %i)
+  ret ptr %of.list
+tuple:
+  %of.tuple = call ptr @PyTuple_GetItem(ptr %items, i64 %i)
+  ret ptr %of.tuple
+}
+
+; whether an argument is a list or tuple of tensors like those that were noted
+define internal i1 @fit(ptr %guard, ptr %guards, ptr %arg) {
+entry:
+  %type.p = getelementptr %Guard, ptr %guard, i64 0, i32 1
+  %type.noted = load ptr, ptr %type.p
+  %type = call ptr @slot(ptr %arg, i64 @TYPE@)
+  %same = icmp eq ptr %type, %type.noted
+  br i1 %same, label %count, label %no
+count:
+  %count.p = getelementptr %Guard, ptr %guard, i64 0, i32 6
+  %count.noted = load i64, ptr %count.p
+  %is.list = icmp eq ptr %type, @PyList_Type
+  br i1 %is.list, label %list, label %tuple
+list:
+  %of.list = call i64 @PyList_Size(ptr %arg)
+  br label %counted
+tuple:
+  %of.tuple = call i64 @PyTuple_Size(ptr %arg)
+  br label %counted
+counted:
+  %n = phi i64 [ %of.list, %list ], [ %of.tuple, %tuple ]
+  %as.many = icmp eq i64 %n, %count.noted
+  %first.p = getelementptr %Guard, ptr %guard, i64 0, i32 8
+  %first = load i64, ptr %first.p
+  br i1 %as.many, label %next, label %no
 next:
-  %i = phi i64 [ 0, %entry ], [ %i1, %good ]
-  %done = icmp eq i64 %i, %total
+  %i = phi i64 [ 0, %counted ], [ %i1, %good ]
+  %done = icmp eq i64 %i, %n
   br i1 %done, label %yes, label %one
 one:
-  %guard = getelementptr %Guard, ptr %guards, i64 %i
+  %item = call ptr @item(ptr %arg, i64 %i)
+  %at = add i64 %first, %i
+  %item.guard = getelementptr %Guard, ptr %guards, i64 %at
+  %like = call i1 @fits(ptr %item.guard, ptr %item)
+  br i1 %like, label %good, label %no
+good:
+  %i1 = add i64 %i, 1
+  br label %next
+no:
+  ret i1 false
+yes:
+  ret i1 true
+}
+
+; where the elements of a tensor are; false where Python cannot tell
+define internal i1 @placed_one(ptr %guard, ptr %arg, ptr %frame) {
+entry:
   %place.p = getelementptr %Guard, ptr %guard, i64 0, i32 7
   %place = load i64, ptr %place.p
   %unread = icmp eq i64 %place, -1
-  br i1 %unread, label %good, label %pointer
-pointer:
-  %arg.p = getelementptr ptr, ptr %args, i64 %i
-  %arg = load ptr, ptr %arg.p
-  %kind = load i64, ptr %guard
-  %is.number = icmp eq i64 %kind, 3
-  br i1 %is.number, label %number, label %tensor
-number:                                                  ; behind the places are the numbers, as elements
-  %double = call double @PyFloat_AsDouble(ptr %arg)
-  %value.place = add i64 %place, @NUMBERS@
-  %value.p = getelementptr i64, ptr %frame, i64 %value.place
-  %width.p = getelementptr %Guard, ptr %guard, i64 0, i32 8
-  %width = load i64, ptr %width.p
-  %is.single = icmp eq i64 %width, 4
-  br i1 %is.single, label %single, label %whole
-single:
-  %rounded = fptrunc double %double to float
-  store float %rounded, ptr %value.p
-  br label %numbered
-whole:
-  store double %double, ptr %value.p
-  br label %numbered
-numbered:
-  %number.at = getelementptr i64, ptr %frame, i64 %place
-  %value.address = ptrtoint ptr %value.p to i64
-  store i64 %value.address, ptr %number.at
-  br label %good
+  br i1 %unread, label %yes, label %tensor
 tensor:
   %storage = call ptr @slot(ptr %arg, i64 @STORAGE@)
   %pointer.now = call ptr @slot(ptr %storage, i64 @POINTER@)
@@ -281,6 +330,77 @@ shift:
 write:
   %at = getelementptr i64, ptr %frame, i64 %place
   store i64 %first, ptr %at
+  br label %yes
+no:
+  ret i1 false
+yes:
+  ret i1 true
+}
+
+; where the elements of the tensors among the arguments are, for the loops; false where Python cannot tell
+define internal i1 @placed(ptr %call, ptr %args, i64 %total, ptr %frame) {
+entry:
+  %guards.p = getelementptr %Call, ptr %call, i64 0, i32 6
+  %guards = load ptr, ptr %guards.p
+  br label %next
+next:
+  %i = phi i64 [ 0, %entry ], [ %i1, %good ]
+  %done = icmp eq i64 %i, %total
+  br i1 %done, label %yes, label %one
+one:
+  %guard = getelementptr %Guard, ptr %guards, i64 %i
+  %arg.p = getelementptr ptr, ptr %args, i64 %i
+  %arg = load ptr, ptr %arg.p
+  %kind = load i64, ptr %guard
+  switch i64 %kind, label %good [ i64 1, label %tensor
+                                  i64 3, label %is.read
+                                  i64 4, label %items ]
+tensor:
+  %is.placed = call i1 @placed_one(ptr %guard, ptr %arg, ptr %frame)
+  br i1 %is.placed, label %good, label %no
+items:
+  %count.p = getelementptr %Guard, ptr %guard, i64 0, i32 6
+  %count = load i64, ptr %count.p
+  %first.p = getelementptr %Guard, ptr %guard, i64 0, i32 8
+  %first = load i64, ptr %first.p
+  br label %items.next
+items.next:
+  %j = phi i64 [ 0, %items ], [ %j1, %item.good ]
+  %items.done = icmp eq i64 %j, %count
+  br i1 %items.done, label %good, label %item.one
+item.one:
+  %item = call ptr @item(ptr %arg, i64 %j)
+  %item.number = add i64 %first, %j
+  %item.guard = getelementptr %Guard, ptr %guards, i64 %item.number
+  %item.placed = call i1 @placed_one(ptr %item.guard, ptr %item, ptr %frame)
+  br i1 %item.placed, label %item.good, label %no
+item.good:
+  %j1 = add i64 %j, 1
+  br label %items.next
+is.read:
+  %place.p = getelementptr %Guard, ptr %guard, i64 0, i32 7
+  %place = load i64, ptr %place.p
+  %unread = icmp eq i64 %place, -1
+  br i1 %unread, label %good, label %number
+number:                                                  ; behind the places are the numbers, as elements
+  %double = call double @PyFloat_AsDouble(ptr %arg)
+  %value.place = add i64 %place, @NUMBERS@
+  %value.p = getelementptr i64, ptr %frame, i64 %value.place
+  %width.p = getelementptr %Guard, ptr %guard, i64 0, i32 8
+  %width = load i64, ptr %width.p
+  %is.single = icmp eq i64 %width, 4
+  br i1 %is.single, label %single, label %whole
+single:
+  %rounded = fptrunc double %double to float
+  store float %rounded, ptr %value.p
+  br label %numbered
+whole:
+  store double %double, ptr %value.p
+  br label %numbered
+numbered:
+  %number.at = getelementptr i64, ptr %frame, i64 %place
+  %value.address = ptrtoint ptr %value.p to i64
+  store i64 %value.address, ptr %number.at
   br label %good
 good:
   %i1 = add i64 %i, 1
@@ -335,7 +455,8 @@ one:
   %kind = load i64, ptr %guard
   switch i64 %kind, label %identity [ i64 1, label %tensor
                                       i64 2, label %value
-                                      i64 3, label %number ]
+                                      i64 3, label %number
+                                      i64 4, label %items ]
 identity:
   %object.p = getelementptr %Guard, ptr %guard, i64 0, i32 1
   %object = load ptr, ptr %object.p
@@ -344,6 +465,9 @@ identity:
 tensor:
   %like = call i1 @fits(ptr %guard, ptr %arg)
   br i1 %like, label %good, label %no
+items:
+  %all.like = call i1 @fit(ptr %guard, ptr %guards, ptr %arg)
+  br i1 %all.like, label %good, label %no
 number:
   %type = call ptr @slot(ptr %arg, i64 @TYPE@)
   %is.float = icmp eq ptr %type, @PyFloat_Type
@@ -373,7 +497,8 @@ yes:
   ret i1 true
 }
 
-define internal void @loops(ptr %call, ptr %frame) {
+; run the loops; false where one of them cannot be
+define internal i1 @loops(ptr %call, ptr %frame) {
 entry:
   %places = alloca [5 x ptr]
   %count.p = getelementptr %Call, ptr %call, i64 0, i32 7
@@ -436,9 +561,14 @@ run:
   br label %outer
 loop.done:
   %l1 = add i64 %l, 1
-  br label %loop
+  %unfit = load i8, ptr @opweave_unfit
+  %fits = icmp eq i8 %unfit, 0
+  br i1 %fits, label %loop, label %stop
+stop:
+  store i8 0, ptr @opweave_unfit
+  ret i1 false
 out:
-  ret void
+  ret i1 true
 }
 
 ; remember a view in its storage, as `Storage.note_view` does
@@ -681,9 +811,10 @@ argument:
   ret ptr %arg
 write:                                                   ; and count that the memory was written
   %written = load ptr, ptr %arg.p
-  call void @loops(ptr %call, ptr %frame)
+  %written.all = call i1 @loops(ptr %call, ptr %frame)
   %wrong = call ptr @PyErr_Occurred()
-  %written.well = icmp eq ptr %wrong, null
+  %written.right = icmp eq ptr %wrong, null
+  %written.well = and i1 %written.all, %written.right
   br i1 %written.well, label %version, label %none
 version:
   %written.storage = call ptr @slot(ptr %written, i64 @STORAGE@)
@@ -728,9 +859,10 @@ keep.made:
   store ptr %one, ptr %kept.p
   br label %keep.next
 run:
-  call void @loops(ptr %call, ptr %frame)
+  %run.all = call i1 @loops(ptr %call, ptr %frame)
   %error = call ptr @PyErr_Occurred()
-  %right = icmp eq ptr %error, null
+  %no.error = icmp eq ptr %error, null
+  %right = and i1 %run.all, %no.error
   br i1 %right, label %good, label %drop
 good:
   ret ptr %result
@@ -811,6 +943,11 @@ hit:
   %hits.1 = add i64 %hits, 1
   store i64 %hits.1, ptr %hits.p
   %total = add i64 %n, %k
+  %of.kind.p = getelementptr %Call, ptr %call, i64 0, i32 9
+  %of.kind = load i64, ptr %of.kind.p
+  %refused = icmp eq i64 %of.kind, 4                     ; a call that was found to be none for native code
+  br i1 %refused, label %leave, label %where
+where:
   %placed = call i1 @placed(ptr %call, ptr %args, i64 %total, ptr %frame)
   br i1 %placed, label %allowed, label %leave
 allowed:
@@ -822,7 +959,11 @@ leave:
 make:
   %result = call ptr @again(ptr %call, ptr %args, ptr %frame, ptr %kept)
   %failed = icmp eq ptr %result, null
-  br i1 %failed, label %done, label %last
+  br i1 %failed, label %wrong, label %last
+wrong:                                                   ; without an error it is only not for native code
+  %error = call ptr @PyErr_Occurred()
+  %unfit = icmp eq ptr %error, null
+  br i1 %unfit, label %leave, label %done
 last:
   %finish.p = getelementptr %Call, ptr %call, i64 0, i32 13
   %finish = load ptr, ptr %finish.p
@@ -845,7 +986,7 @@ finishing:                                               ; finish(result, *argum
   call void @Py_DecRef(ptr %result)
   br label %done
 done:
-  %answer = phi ptr [ null, %make ], [ %result, %last ], [ %ended, %finishing ]
+  %answer = phi ptr [ null, %wrong ], [ %result, %last ], [ %ended, %finishing ]
   call void @Py_DecRef(ptr %owner)
   ret ptr %answer
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from opweave.codegen.native import allocation, layout, objects
 from opweave.codegen.native.calling import code
-from opweave.codegen.native.written import Written
+from opweave.codegen.native.written import Refused, Written
 from opweave.registry import forking, replay
 from opweave.registry.autograd.saved_hooks import saved_tensor_hooks
 from opweave.registry.device import cpu
@@ -27,7 +27,8 @@ from opweave.registry.keys import AUTOCAST_KEYS, state
 from opweave.registry.op import OpOverload, registry
 from opweave.registry.ops import surface
 from opweave.registry.packet import OpOverloadPacket
-from opweave.registry.tape import Casts, NotTaped, Tape, record
+from opweave.registry.tape import Casts, NotTaped, Tape, results_of, tensors_in
+from opweave.registry.tape_recorder import record
 from opweave.registry.tensor import Tensor, allocate
 
 #: Calls of one function that are kept.
@@ -100,12 +101,14 @@ class _Known:
         try:
             _writing.add(True)
             self.head.wait = 1 << 40
+            tried = None
             result = self.otherwise(*args, **kwargs)
             try:
-                if type(result) is not Tensor or result._device is not cpu:
+                if not all(type(t) is Tensor and t._device is cpu for t in results_of(result)):
                     raise NotTaped("no tensor of the CPU")
                 if saved_tensor_hooks() is not None:
                     raise NotTaped("hooks that would see what it saves once more")
+                tried = replay.epoch.value
                 with deferred():
                     self._write(args, kwargs, result)
                 self.written += 1
@@ -117,6 +120,8 @@ class _Known:
                 if verifying and not isinstance(error, NotTaped):
                     raise
                 error.__traceback__ = error.__context__ = None  # whose frames would keep the result alive
+                if tried is not None and tried == replay.epoch.value:
+                    self._refuse(args, kwargs, tried)
             return result
         finally:
             # What is written down for nothing takes longer than what it saves.
@@ -124,6 +129,14 @@ class _Known:
             self.head.wait = 0 if not waste else 1 << min(3 + waste, 40)
             _writing.clear()
             _lock.release()
+
+    def _refuse(self, args: tuple[Any, ...], kwargs: dict[str, Any], epoch: int) -> None:
+        """Have calls like this one made in Python at once, so that others of the function are still written down."""
+        try:
+            self._put(Refused(args, kwargs))
+            self.head.epoch = epoch
+        except NotTaped:
+            return
 
     def _write(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
         epoch = replay.epoch.value
@@ -199,6 +212,8 @@ def _told_apart(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[An
     seen: set[int] = set()
 
     def once(value: Any) -> Any:
+        if tensors_in(value) is value:  # a list of them
+            return type(value)([once(item) for item in value])
         if type(value) is float:
             return value * 1.0  # another object, which nothing else is
         if type(value) is not Tensor or id(value) not in seen:
@@ -211,8 +226,11 @@ def _told_apart(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[An
     return tuple([once(value) for value in args]), {name: once(value) for name, value in kwargs.items()}
 
 
-def _alike(found: Any, result: Tensor, has_elements: bool) -> bool:
+def _alike(found: Any, result: Any, has_elements: bool) -> bool:
     """Whether native code gave what Python gave."""
+    if type(result) is not Tensor:
+        same = type(found) is type(result) and len(found) == len(result)
+        return same and all(_alike(a, b, has_elements) for a, b in zip(found, result, strict=True))
     names = ("_sizes", "_strides", "_offset", "_dtype", "_device", "_keys")
     if type(found) is not Tensor or any(getattr(found, name) != getattr(result, name) for name in names):
         return False

@@ -11,9 +11,40 @@ entry:
   %from.step = load i64, ptr %steps
   %to.step.p = getelementptr i64, ptr %steps, i64 1
   %to.step = load i64, ptr %to.step.p
-  br label %next
+  %to.dense = icmp eq i64 %to.step, @BYTES@
+  %some = icmp sgt i64 %n, 0
+  %fast = and i1 %to.dense, %some
+  br i1 %fast, label %dense, label %next
+dense:
+  %from.dense = icmp eq i64 %from.step, @BYTES@
+  br i1 %from.dense, label %whole, label %one
+whole:
+  %bytes = mul i64 %n, @BYTES@
+  call void @llvm.memmove.p0.p0.i64(ptr %to.start, ptr %from.start, i64 %bytes, i1 false)
+  ret void
+one:
+  %from.one = icmp eq i64 %from.step, 0
+  br i1 %from.one, label %fill, label %next
+fill:                                                    ; one element, and then as many as there are, again and again
+  %first = load i@BITS@, ptr %from.start, align 1
+  store i@BITS@ %first, ptr %to.start, align 1
+  br label %fill.next
+fill.next:
+  %filled = phi i64 [ 1, %fill ], [ %filled1, %fill.more ]
+  %left = sub i64 %n, %filled
+  %is.full = icmp eq i64 %left, 0
+  br i1 %is.full, label %out, label %fill.more
+fill.more:
+  %few = icmp slt i64 %left, %filled
+  %m = select i1 %few, i64 %left, i64 %filled
+  %fill.far = mul i64 %filled, @BYTES@
+  %fill.to = getelementptr i8, ptr %to.start, i64 %fill.far
+  %fill.bytes = mul i64 %m, @BYTES@
+  call void @llvm.memcpy.p0.p0.i64(ptr %fill.to, ptr %to.start, i64 %fill.bytes, i1 false)
+  %filled1 = add i64 %filled, %m
+  br label %fill.next
 next:
-  %i = phi i64 [ 0, %entry ], [ %i1, %more ]
+  %i = phi i64 [ 0, %entry ], [ 0, %one ], [ %i1, %more ]
   %done = icmp eq i64 %i, %n
   br i1 %done, label %out, label %more
 more:

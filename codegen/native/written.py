@@ -11,7 +11,7 @@ import numpy as np
 
 from opweave.codegen import blas, eager_math, half_casts
 from opweave.codegen.native import allocation, objects
-from opweave.codegen.native.calling import MOST_ARGUMENTS, MOST_KEPT, MOST_OPERANDS, code
+from opweave.codegen.native.calling import MOST_ARGUMENTS, MOST_KEPT, MOST_OPERANDS, MOST_PLACES, code
 from opweave.registry import dtypes
 from opweave.registry.autograd.record import OpNode
 from opweave.registry.autograd.replayed import Finish, Unlike, finishing
@@ -20,7 +20,8 @@ from opweave.registry.dtypes import DType
 from opweave.registry.keys import GRAD, state
 from opweave.registry.memory_format import MemoryFormat
 from opweave.registry.spec import overlaps_itself, span
-from opweave.registry.tape import MOST_SCRATCH, Loop, NotTaped, Tape, Value
+from opweave.registry.strided import Size
+from opweave.registry.tape import MOST_SCRATCH, Loop, NotTaped, Tape, Value, results_of, tensors_in
 from opweave.registry.tensor import Tensor
 
 
@@ -63,9 +64,8 @@ def _snapshot(value: Any) -> Any:
         return value
     if kind is slice:
         return slice(_snapshot(value.start), _snapshot(value.stop), _snapshot(value.step))
-    if kind is tuple or kind is list:
-        items = [_snapshot(item) for item in value]
-        return items if kind is list else tuple(items)
+    if kind in (tuple, list, Size):
+        return kind([_snapshot(item) for item in value])
     raise NotTaped(f"an argument of type {kind.__name__}")
 
 
@@ -84,6 +84,15 @@ def _guard(words: _Words, value: Any, place: int, target: Tensor | None, item: i
     same = _snapshot(value)
     kind = 0 if type(value) in _PLAIN else 2
     return (kind, words.object(same), 0, 0, 0, 0, 0, -1, 0, 0, 0)
+
+
+#: Words of a `%Guard`.
+_GUARD = 11
+
+
+def _guard_of_list(words: _Words, tensors: Sequence[Tensor], first: int) -> tuple[int, ...]:
+    """The words of a `%Guard` of a list or tuple of tensors, of whose own the first has a number."""
+    return (4, words.object(type(tensors)), 0, 0, 0, 0, len(tensors), -1, first, 0, 0)
 
 
 class _Ufunc(ctypes.Structure):
@@ -152,6 +161,8 @@ def _scratch_at(offset: int) -> int:
 def _loop(words: _Words, loop: Loop, place: Callable[[Value], tuple[int, int]]) -> tuple[int, ...]:
     """The words of a `%Loop`."""
     address, data = _inner_loop(loop.function, loop.types)
+    if loop.data:
+        data = words.place(*loop.data)
     if len(loop.operands) > MOST_OPERANDS:
         raise NotTaped("many operands")
     operands: list[int] = []
@@ -179,19 +190,24 @@ class Written:
         What the call gave in Python.
     tape : Tape
         What it does.
-    again : Tensor
+    again : Tensor, or tuple or list of them
         What it gave while it was written down.
     """
 
-    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, tape: Tape, again: Tensor) -> None:
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, tape: Tape, again: Any) -> None:
         self.words = words = _Words()
         self.has_loops = bool(tape.loops)
         given = (*args, *kwargs.values())
         if len(given) > MOST_ARGUMENTS:
             raise NotTaped("many arguments")
         target = tape.target
-        if target is None:
-            finish = _finish(result, tape, given)
+        if isinstance(result, (tuple, list)):
+            finish = _finish_several(result, tape, given, again)
+            first = finish.first
+            kind, which, made = 0, 0, self._maker(first, tape)
+            out = tape.value(first).buffer
+        elif target is None:
+            finish = _finish(result, tape, given, again)
             first = again if finish is None else finish.first
             kind, which, made = self._result(result, tape, first, given)
             out = tape.value(first).buffer
@@ -202,6 +218,7 @@ class Written:
             out = tape.value(tape.written).buffer
         read = {v.buffer for loop in tape.loops for v, _ in loop.operands if isinstance(v, Value)}
         guards: list[int] = []
+        of_items: list[int] = []
         number, numbers = 0, 0
         for value in given:
             if type(value) is float:
@@ -210,10 +227,24 @@ class Written:
                 guards += _guard(words, value, place_of, target, 0 if dtype is None else dtype.itemsize)
                 numbers += 1
                 continue
-            is_tensor = type(value) is Tensor
-            is_used = is_tensor and (number in read or value is target)
-            guards += _guard(words, value, number if is_used else -1, target)
-            number += is_tensor
+            tensors = tensors_in(value)
+            if tensors is value:
+                if target is not None:
+                    raise NotTaped("a list of tensors beside one that is written")
+                guards += _guard_of_list(words, tensors, len(given) + len(of_items) // _GUARD)
+            for t in tensors:
+                is_used = number in read or t is target
+                found = _guard(words, t, number if is_used else -1, target)
+                if tensors is value:
+                    of_items += found
+                else:
+                    guards += found
+                number += 1
+            if not tensors:
+                guards += _guard(words, value, -1, target)
+        if number + numbers + 1 + MOST_KEPT > MOST_PLACES:
+            raise NotTaped("many tensors")
+        guards += of_items
         number += numbers
         kept = {tape.value(t).buffer: t for t in finish.kept} if finish is not None else {}
         if len(kept) > MOST_KEPT or finish is not None and len(kept) < len(finish.kept) or out in kept:
@@ -286,10 +317,11 @@ class Written:
             return 0, 0, self._maker(again, tape)
         if any(getattr(result, name) != getattr(again, name) for name in ("_sizes", "_strides", "_dtype", "_device")):
             raise NotTaped("another result")
-        tensors = [i for i, v in enumerate(given) if type(v) is Tensor]
-        if value.buffer < len(tensors):
-            which = tensors[value.buffer]
-            base = given[which]
+        if value.buffer < len(tape.inputs):
+            base = tape.inputs[value.buffer]
+            which = next((i for i, v in enumerate(given) if v is base), None)
+            if which is None:
+                raise NotTaped("an item of a list")
             if result is base:
                 return 2, which, 0
             if tape.loops or result._storage is not base._storage or result._dtype is not base._dtype:
@@ -298,7 +330,7 @@ class Written:
             if result._view_of is not None and result._view_of is not whose:
                 raise NotTaped("a view of something else")
             return 1, which, self._view(result, base)
-        if result._offset or any(result._storage is given[i]._storage for i in tensors):
+        if result._offset or any(result._storage is t._storage for t in tape.inputs):
             raise NotTaped("another result")
         return 0, 0, self._maker(again, tape)
 
@@ -334,8 +366,38 @@ class Written:
         return self.words.place(*head, *slots)
 
 
-def _finish(result: Tensor, tape: Tape, given: tuple[Any, ...]) -> Finish | None:
+class Refused(Written):
+    """A call that only Python makes, as native code has it, so that it is not tried again.
+
+    Parameters
+    ----------
+    args, kwargs
+        The arguments.
+
+    Raises
+    ------
+    NotTaped
+        If native code cannot compare them.
+    """
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.words = words = _Words()
+        given = (*args, *kwargs.values())
+        if len(given) > MOST_ARGUMENTS or any(tensors_in(value) is value for value in given):
+            raise NotTaped("arguments that are not compared")
+        guards = [word for value in given for word in _guard(words, value, -1, None)]
+        fields = (
+            0, len(args), len(kwargs), words.object(tuple(kwargs)), keys_of_state(),
+            words.object(dtypes._default.__dict__["dtype"]) if "dtype" in dtypes._default.__dict__ else 0,
+            words.place(*guards), 0, 0, 4, 0, 0, 0, 0, 0, id(self), 0, 0,
+        )  # fmt: skip
+        self._fields = (ctypes.c_int64 * len(fields))(*fields)
+
+
+def _finish(result: Tensor, tape: Tape, given: tuple[Any, ...], again: Tensor) -> Finish | None:
     """What makes the result part of the recorded graph; None where it is none of it.
+
+    `again` is what the call gave while it was written down.
 
     Raises
     ------
@@ -352,13 +414,46 @@ def _finish(result: Tensor, tape: Tape, given: tuple[Any, ...]) -> Finish | None
         if result._view_of is None or not last.is_view or tape.value(found).buffer not in tape.fresh:
             return None
         try:
-            return finishing(tape.calls, given, None, True)
+            return finishing(tape.calls, given, [None], True, [again])
         except Unlike:
             raise NotTaped("a view of its own") from None
     node = meta.grad_fn
-    if type(node) is not OpNode or not tape.calls or not result._keys & GRAD or meta.output:
+    if (
+        type(node) is not OpNode
+        or not tape.calls
+        or not result._keys & GRAD
+        or not any(t is again for t in results_of(tape.calls[-1][3]))
+    ):
         raise NotTaped("a history of its own")
+    if [t is again for t in results_of(tape.calls[-1][3])].index(True) != meta.output:
+        raise NotTaped("another output")
     try:
-        return finishing(tape.calls, given, node, result._view_of is not None)
+        return finishing(tape.calls, given, [node], result._view_of is not None, [again])
+    except Unlike:
+        raise NotTaped("a history of its own") from None
+
+
+def _finish_several(results: Any, tape: Tape, given: tuple[Any, ...], again: Any) -> Finish:
+    """What makes several results part of the recorded graph, and gives all of them."""
+    nodes: list[OpNode | None] = []
+    if not results or tape.target is not None or type(again) is not type(results) or len(again) != len(results):
+        raise NotTaped("other results")
+    for t, other in zip(results, again, strict=True):
+        meta = t._autograd
+        node = None if meta is None else meta.grad_fn
+        if any(getattr(t, name) != getattr(other, name) for name in ("_sizes", "_strides", "_dtype", "_device")):
+            raise NotTaped("another result")
+        if t._view_of is not None or t._offset or any(t._storage is one._storage for one in tape.inputs):
+            raise NotTaped("a view among several results")
+        if tape.value(other).buffer not in tape.fresh or bool(t._keys & GRAD) != (node is not None):
+            raise NotTaped("a history of its own")
+        if node is not None:
+            owner = next((found for *_, found in tape.calls if any(one is other for one in results_of(found))), ())
+            outputs = [i for i, one in enumerate(results_of(owner)) if one is other]
+            if type(node) is not OpNode or meta is None or outputs != [meta.output]:
+                raise NotTaped("a history of its own")
+        nodes.append(node)
+    try:
+        return finishing(tape.calls, given, nodes, False, again, type(results))
     except Unlike:
         raise NotTaped("a history of its own") from None

@@ -177,7 +177,9 @@ class CPUBackend(BaseBackend):
         _log("llvm", name, lambda: text)
         _log("asm", name, lambda: llvm.assembly(text, name=name))
         sanitized = is_sanitized(metadata["target"])
-        return llvm.compile_object(text, name=name, level=objects.AS_IS if sanitized and len(text) > LONG else objects.CLEANED)
+        return llvm.compile_object(
+            text, name=name, level=objects.AS_IS if sanitized and len(text) > LONG else objects.CLEANED
+        )
 
 
 def contracts(options: Any) -> bool:

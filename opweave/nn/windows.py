@@ -196,10 +196,10 @@ def max_pool2d(
     >>> opweave.nn.functional.max_pool2d(opweave.arange(4.0).view(1, 1, 2, 2), 2)
     tensor([[[[3.]]]])
     """
-    found = ops.aten.max_pool2d_with_indices.default(
-        input, kernel_size, [] if stride is None else stride, padding, dilation, ceil_mode
-    )
-    return found if return_indices else found[0]
+    options = kernel_size, [] if stride is None else stride, padding, dilation, ceil_mode
+    if return_indices:
+        return ops.aten.max_pool2d_with_indices.default(input, *options)
+    return ops.aten.max_pool2d.default(input, *options)
 
 
 def max_pool3d(
@@ -218,10 +218,10 @@ def max_pool3d(
     >>> opweave.nn.functional.max_pool3d(opweave.ones(1, 1, 4, 4, 4), 2).shape
     opweave.Size([1, 1, 2, 2, 2])
     """
-    found = ops.aten.max_pool3d_with_indices.default(
-        input, kernel_size, [] if stride is None else stride, padding, dilation, ceil_mode
-    )
-    return found if return_indices else found[0]
+    options = kernel_size, [] if stride is None else stride, padding, dilation, ceil_mode
+    if return_indices:
+        return ops.aten.max_pool3d_with_indices.default(input, *options)
+    return ops.aten.max_pool3d.default(input, *options)
 
 
 def avg_pool1d(

@@ -8,7 +8,7 @@ is run and each of its ops recorded.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from opweave.registry.autograd import views
 from opweave.registry.autograd.formula import Derivative, Formula
@@ -36,6 +36,12 @@ _UP_TO_VIEWS = DispatchKey.ADInplaceOrView.bit * 2 - 1
 
 _OF_THE_CALL = frozenset({"grad", "grads", "needs"})
 _KNOWN = _OF_THE_CALL | {"result"}
+
+
+class Output(NamedTuple):
+    """One of an op's results, by its number."""
+
+    number: int
 
 
 class Plan:
@@ -74,6 +80,21 @@ class Plan:
             and [r.type for r in schema.returns] == [TENSOR]
             and all(name in _KNOWN or self._is_source(name) for formula in formulas for name in formula.names)
         )
+        #: The same with any number of results, lists of tensors among the arguments, and results without gradient.
+        self.is_replayable = self.is_simple or (
+            derivative is not None
+            and derivative.differentiable != ()
+            and getattr(derivative, "make_kernel", None) is None
+            and not self.written
+            and not op.is_view
+            and not any(a.kwarg_only and a.name in tensor_names for a in schema.arguments)
+            and all(r.type == TENSOR for r in schema.returns)
+            and all(
+                name in _KNOWN or self._is_source(name) or (name.startswith("result") and name[6:].isdigit())
+                for formula in formulas
+                for name in formula.names
+            )
+        )
         #: What the formula of all arguments together takes, where the op is simple and has one.
         self.joint_sources = self.sources(joint) if self.is_simple and joint is not None else ()
         #: What any formula takes, and the formula of each tensor argument.
@@ -85,12 +106,12 @@ class Plan:
     def _is_source(self, name: str) -> bool:
         return name in self.names or (name.endswith("_spec") and name[:-5] in self.names)
 
-    def sources(self, formula: Formula) -> tuple[tuple[str, int | str | None, bool], ...]:
-        """(parameter, position or keyword of the argument or None for the result, whether only its spec is kept)."""
-        found: list[tuple[str, int | str | None, bool]] = []
+    def sources(self, formula: Formula) -> tuple[tuple[str, int | str | Output, bool], ...]:
+        """(parameter, position or keyword of the argument or which result, whether only its spec is kept)."""
+        found: list[tuple[str, int | str | Output, bool]] = []
         for name in formula.names:
-            if name == "result":
-                found.append((name, None, False))
+            if name not in self.names and (name == "result" or name.startswith("result") and name[6:].isdigit()):
+                found.append((name, Output(int(name[6:] or 0)), False))
             elif name not in _OF_THE_CALL:
                 is_spec = name not in self.names
                 index = self.names.index(name[:-5] if is_spec else name)
@@ -455,7 +476,7 @@ def recording(plan: Plan, kernel: Kernel) -> Kernel:
         if is_view and args[0]._autograd is not None:
             views.inherit(result, args[0])
         for name, where, is_spec in wanted:
-            if where is None:
+            if where.__class__ is Output:
                 saved[name] = SavedTensor(result, 0)
                 continue
             value = args[where] if where.__class__ is int else kwargs[where]
@@ -468,7 +489,7 @@ def recording(plan: Plan, kernel: Kernel) -> Kernel:
     return recorded
 
 
-def tensors_at(plan: Plan) -> list[tuple[int, tuple[tuple[str, int | str | None, bool], ...]]]:
+def tensors_at(plan: Plan) -> list[tuple[int, tuple[tuple[str, int | str | Output, bool], ...]]]:
     """The places of the tensors among the arguments, and what the formulas of their gradients need."""
     derivative = plan.derivative
     assert derivative is not None

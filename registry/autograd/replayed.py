@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 
 from opweave.registry.autograd import views
 from opweave.registry.autograd.graph import AccumulateGrad, AutogradMeta, Node, edge_of, next_sequence
-from opweave.registry.autograd.record import OpNode, Plan, tensors_at
-from opweave.registry.autograd.saved import saved_as_it_is, saved_result
+from opweave.registry.autograd.record import OpNode, Output, Plan, tensors_at
+from opweave.registry.autograd.saved import SavedTensor, saved_as_it_is, saved_result
 from opweave.registry.entry import compile_function
 from opweave.registry.keys import GRAD
 from opweave.registry.op import OpOverload
+from opweave.registry.tape import results_of, tensors_in
 from opweave.registry.tensor import Tensor, as_alias, as_view
 
 
@@ -33,14 +34,25 @@ class _Recorded(NamedTuple):
 
     plan: Plan
     values: dict[int | str, Any]
-    #: Of each tensor argument: that of a given tensor as `t0`, the call before that gave it, or None without gradient.
-    ways: list[str | int | None]
+    #: Of each tensor argument: that of a given tensor as `t0`, the result before that it is, or None without gradient.
+    ways: list[str | _Key | None]
     specs: list[Any]
-    sources: list[tuple[str, int | str | None, bool]]
+    #: Of each tensor argument None, or how many there are where it is a list of them.
+    counts: list[int | None]
+    sources: list[tuple[str, int | str | Output, bool]]
+    #: Which results get a node.
+    outputs: list[int]
 
 
-#: (op, arguments, keywords, result), in order.
-Calls = Sequence[tuple[OpOverload, tuple[Any, ...], dict[str, Any], Tensor]]
+class _Key(NamedTuple):
+    """A result: the number of the call that gives it, and which of its results it is."""
+
+    call: int
+    output: int
+
+
+#: (op, arguments, keywords, result or results), in order.
+Calls = Sequence[tuple[OpOverload, tuple[Any, ...], dict[str, Any], Any]]
 
 
 class _Writer:
@@ -52,95 +64,147 @@ class _Writer:
         What the call led to.
     given : sequence
         Its arguments.
-    node : OpNode
-        What stands behind its result.
+    nodes : sequence of OpNode or None
+        What stands behind its results.
     """
 
-    def __init__(self, calls: Calls, given: Sequence[Any], node: OpNode | None, is_tracked: bool) -> None:
-        self.given, self.is_tracked = given, is_tracked
-        #: Tensors that native code makes besides the result, by the number of the call that gives them.
-        self.kept: dict[int, str] = {}
-        self.numbers = {id(value): i for i, value in reversed(list(enumerate(given))) if isinstance(value, Tensor)}
+    def __init__(
+        self, calls: Calls, given: Sequence[Any], nodes: Sequence[OpNode | None], is_tracked: bool,
+        results: Sequence[Tensor], kind: type,
+    ) -> None:  # fmt: skip
+        self.given, self.is_tracked, self.kind = given, is_tracked, kind
+        #: Tensors that native code makes besides the result, by which results of the calls they are.
+        self.kept: dict[_Key, str] = {}
+        #: The tensors that are given, and what they are called.
+        self.tensors: dict[str, Tensor] = {}
+        for i, value in enumerate(given):
+            if isinstance(value, Tensor):
+                self.tensors[f"t{i}"] = value
+            elif tensors_in(value):
+                self.tensors |= {f"t{i}[{j}]": t for j, t in enumerate(value)}
+        self.numbers = {id(t): name for name, t in reversed(self.tensors.items())}
         self.floats = {id(value): i for i, value in enumerate(given) if type(value) is float}
         self.calls = calls
-        self.results = [result for *_, result in calls]
+        self.results = {_Key(n, i): t for n, (*_, found) in enumerate(calls) for i, t in enumerate(results_of(found))}
         self.bases = [args[0] if op.is_view and isinstance(args[0], Tensor) else None for op, args, _, _ in calls]
         self.recorded: dict[int, _Recorded] = {}
-        self.made_by: dict[int, int] = {}
+        self.made_by: dict[int, _Key] = {}
         self.lines: list[str] = []
         self.names: dict[str, Any] = {
             "new": OpNode.__new__, "OpNode": OpNode, "edge_of": edge_of, "next_sequence": next_sequence, "GRAD": GRAD,
             "AutogradMeta": AutogradMeta, "inherit": views.inherit, "saved_result": saved_result, "as_view": as_view,
-            "as_alias": as_alias,
+            "as_alias": as_alias, "saved_output": SavedTensor,
             "saved_as_it_is": saved_as_it_is, "AccumulateGrad": AccumulateGrad, "ref": weakref.ref,
         }  # fmt: skip
-        self.made: set[int] = set()
-        for number, (op, args, kwargs, result) in enumerate(calls):
-            self._take(number, op, args, kwargs, result)
-        self.last = len(calls) - 1
-        #: The call whose result the native code makes for that of the last one, which is a view of it.
+        self.made: set[_Key] = set()
+        for number, (op, args, kwargs, found) in enumerate(calls):
+            self._take(number, op, args, kwargs, results_of(found))
+        #: Which results of the calls the whole has; a single one is the last call's.
+        last = len(calls) - 1
+        self.wanted = [self.made_by.get(id(t), _Key(last, 0)) for t in results]
+        self.last = self.wanted[0]
+        several = kind is not Tensor
+        if len(set(self.wanted)) < len(results) or not several and self.last.call != last:
+            raise Unlike
+        if several and any(self._viewed(key) is not None or self._root(key) != key for key in self.wanted):
+            raise Unlike
+        #: The one that native code makes for it, of which it may be a view.
         self.root = self.last if self._viewed(self.last) is not None else self._root(self.last)
-        if node is not None:
-            self._compare(self.last, node)
-        else:
+        if not any(nodes):
             self.recorded.clear()
+        for key, node in zip(self.wanted, nodes, strict=True):
+            is_recorded = key.call in self.recorded and key.output in self.recorded[key.call].outputs
+            if is_recorded != (node is not None):
+                raise Unlike
+            if node is not None:
+                self._compare(key.call, node)
 
-    def _take(self, number: int, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
+    def _take(
+        self, number: int, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], results: Sequence[Tensor]
+    ) -> None:
         bound, named = op._schema.bind(args, kwargs)  # some of them were left out
         values: dict[int | str, Any] = {**dict(enumerate(bound)), **named}
-        tensors = [value for value in values.values() if isinstance(value, Tensor)]
-        self.made_by[id(result)] = number
-        if not any(self._way(t) is not None for t in tensors) or result._dtype.kind not in "fc":
+        self.made_by |= {id(t): _Key(number, i) for i, t in enumerate(results)}
+        tensors = [
+            t for value in values.values() for t in ([value] if isinstance(value, Tensor) else tensors_in(value))
+        ]
+        if not any(self._way(t) is not None for t in tensors):
             return
-        plan = Plan(op, op.derivative_source()[1])
-        if not plan.is_simple:
+        derivative = op.derivative_source()[1]
+        kept = None if derivative is None else derivative.differentiable
+        outputs = [i for i, t in enumerate(results) if t._dtype.kind in "fc" and (kept is None or i in kept)]
+        if not outputs:
+            return
+        plan = Plan(op, derivative)
+        if not plan.is_replayable:
             raise Unlike
-        ways: list[str | int | None] = []
-        specs, wanted = [], []
+        ways: list[str | _Key | None] = []
+        specs, counts, wanted = [], [], []
+        joint = None if derivative is None else derivative.joint
+        shared = () if joint is None else plan.sources(joint)
         for position, sources in tensors_at(plan):
-            t = bound[position]
-            way = self._way(t) if isinstance(t, Tensor) else None
-            ways.append(way)
-            specs.append(t.spec if isinstance(t, Tensor) else None)
-            wanted += (sources or plan.joint_sources if not wanted else sources) if way is not None else ()
-        self.recorded[number] = _Recorded(plan, values, ways, specs, wanted)
+            value = bound[position]
+            items = tensors_in(value) if isinstance(value, (list, tuple)) else [value]
+            if isinstance(value, (list, tuple)) and len(items) != len(value):
+                raise Unlike
+            found = [self._way(t) if isinstance(t, Tensor) else None for t in items]
+            ways += found
+            specs += [t.spec if isinstance(t, Tensor) else None for t in items]
+            counts.append(len(items) if isinstance(value, (list, tuple)) else None)
+            if any(way is not None for way in found):
+                wanted += sources or shared if not wanted else sources
+        self.recorded[number] = _Recorded(plan, values, ways, specs, counts, wanted, outputs)
 
-    def _way(self, t: Tensor) -> str | int | None:
+    def _way(self, t: Tensor) -> str | _Key | None:
         if id(t) in self.numbers:
-            return f"t{self.numbers[id(t)]}" if t._keys & GRAD else None
-        number = self.made_by.get(id(t))
-        return number if number in self.recorded else None
+            return self.numbers[id(t)] if t._keys & GRAD else None
+        key = self.made_by.get(id(t))
+        if key is None or key.call not in self.recorded:
+            return None
+        return key if key.output in self.recorded[key.call].outputs else None
 
     def _compare(self, number: int, node: Node | None) -> None:
         """The nodes that the call got when it was made in Python are those that this one would make."""
         call = self.recorded.get(number)
-        if call is None or type(node) is not OpNode or node.plan.op is not call.plan.op or not node.plan.is_simple:
+        if call is None or type(node) is not OpNode or node.plan.op is not call.plan.op:
+            raise Unlike
+        if node.plan.is_simple != call.plan.is_simple or not node.plan.is_replayable or node.summed_levels is not None:
             raise Unlike
         for way, edge in zip(call.ways, node.edges, strict=True):
             if (way is None) != (edge is None):
                 raise Unlike
-            if isinstance(way, int):
+            if isinstance(way, _Key):
                 assert edge is not None
-                self._compare(way, edge[0])
+                if edge[1] != way.output:
+                    raise Unlike
+                self._compare(way.call, edge[0])
         call = call._replace(plan=node.plan)
         self.recorded[number] = call
 
     # ---- text --------------------------------------------------------------------------------------------------------
 
     def write(self) -> Finish:
-        final = self._made(self.last) if self.last not in self.recorded else ""
+        final = self._made(self.last) if self.last.call not in self.recorded else ""
         for number in self.recorded:
             self._write(number)
         final = final or self._made(self.last)
+        if self.kind is not Tensor:
+            parts = "".join(f"{self._made(key)}, " for key in self.wanted)
+            final = f"[{parts}]" if self.kind is list else f"({parts})"
+            if self.kind not in (tuple, list):  # whose parts have names
+                self.names["kind"] = self.kind
+                final = f"$kind._make({final})"
         made = ["result", *(f"t{i}" for i in range(len(self.given))), *self.kept.values()]
         lines = [f"def $call({', '.join(made)}):", *self.lines, f"    return {final}"]
-        label = f"<opweave nodes {self.calls[self.last][0].name}>"
+        label = f"<opweave nodes {self.calls[self.last.call][0].name}>"
         return Finish(
-            compile_function(label, lines, self.names), self.results[self.root], [self.results[n] for n in self.kept]
+            compile_function(label, lines, self.names),
+            self.results[self.root],
+            [self.results[key] for key in self.kept],
         )
 
     def _write(self, number: int) -> None:
-        plan, values, ways, specs, wanted = self.recorded[number]
+        plan, values, ways, specs, counts, wanted, outputs = self.recorded[number]
         edges = ""
         for place, way in enumerate(ways):
             if isinstance(way, str):
@@ -148,8 +212,8 @@ class _Writer:
                 self.lines += [line.format(t=way, edge=edge) for line in _EDGE]
                 edges += f"{edge}, "
             else:
-                edges += "None, " if way is None else f"(node{way}, 0), "
-        self.names |= {f"specs{number}": tuple(specs), f"plan{number}": plan, f"counts{number}": [None] * len(specs)}
+                edges += "None, " if way is None else f"(node{way.call}, {way.output}), "
+        self.names |= {f"specs{number}": tuple(specs), f"plan{number}": plan, f"counts{number}": counts}
         node = f"node{number}"
         self.lines += [
             f"    {node} = $new($OpNode)",
@@ -157,93 +221,124 @@ class _Writer:
             f"    {node}.input_specs, {node}.sequence = $specs{number}, $next_sequence()",
             f"    {node}.plan, {node}.counts = $plan{number}, $counts{number}",
         ]
-        if number == self.last:
-            final = self._made(number)
-            whose = self._viewed(number)
+        if not plan.is_simple:
+            all_results = results_of(self.calls[number][3])
+            self.names[f"outputs{number}"] = [t.spec for t in all_results]
+            self.lines.append(
+                f"    {node}.output_count, {node}.output_specs = {len(all_results)}, $outputs{number}.copy()"
+            )
+        if number == self.last.call:
+            final = self._made(self.last)
+            whose = self._viewed(self.last)
             if plan.op.is_view and whose is not None:
                 self.lines += [
-                    f"    meta = t{whose}._autograd",
+                    f"    meta = {whose}._autograd",
                     "    if meta is not None and meta.restriction is not None:",
-                    f"        $inherit({final}, t{whose})",
+                    f"        $inherit({final}, {whose})",
                 ]
         settled: dict[str, Any] = {}
         saving: list[str] = []
         for name, where, is_spec in wanted:
-            value = None if where is None else values[where]
-            if where is None:
-                saving.append(f"    saved[{name!r}] = $saved_result({self._made(number)})")
+            value = None if isinstance(where, Output) else values[where]
+            if isinstance(where, Output):
+                saving.append(f"    saved[{name!r}] = {self._saved_output(_Key(number, where.number), outputs)}")
             elif id(value) in self.floats:  # which may be another one the next time
                 saving.append(f"    saved[{name!r}] = t{self.floats[id(value)]}")
-            elif not isinstance(value, Tensor) or is_spec:
-                settled[name] = value if not is_spec else value.spec if isinstance(value, Tensor) else None
-            elif id(value) in self.numbers:
-                saving.append(f"    saved[{name!r}] = $saved_as_it_is(t{self.numbers[id(value)]})")
+            elif is_spec:
+                settled[name] = _spec_of(value)
+            elif isinstance(value, Tensor):
+                saving.append(f"    saved[{name!r}] = {self._saved(value)}")
+            elif tensors_in(value):
+                saving.append(f"    saved[{name!r}] = [{', '.join([self._saved(t) for t in tensors_in(value)])}]")
             else:
-                saving.append(f"    saved[{name!r}] = $saved_as_it_is({self._made(self.made_by.get(id(value)))})")
+                settled[name] = value
         self.names[f"settled{number}"] = settled
         self.lines += [f"    {node}.saved = saved = $settled{number}.copy()", *saving]
 
-    def _attached(self, what: str, node: str) -> list[str]:
+    def _saved(self, t: Tensor) -> str:
+        name = self.numbers.get(id(t)) or self._made(self.made_by.get(id(t)))
+        return f"$saved_as_it_is({name})"
+
+    def _saved_output(self, key: _Key, outputs: Sequence[int]) -> str:
+        """A result that its own node saves."""
+        made = self._made(key)
+        if key.output not in outputs:
+            return f"$saved_as_it_is({made})"
+        return f"$saved_output({made}, {key.output})" if key.output else f"$saved_result({made})"
+
+    def _attached(self, what: str, key: _Key) -> list[str]:
         return [
             f"    {what}._autograd = meta = $AutogradMeta()",
-            f"    meta.grad_fn, meta.view_version = {node}, {what}._storage.version",
+            f"    meta.grad_fn, meta.view_version = node{key.call}, {what}._storage.version",
+            *([f"    meta.output = {key.output}"] if key.output else []),
             f"    {what}._keys |= $GRAD",
         ]
 
-    def _viewed(self, number: int) -> int | None:
-        """The given tensor that the result of a call is a view of, or of a view of."""
-        base = self.bases[number]
+    def _base(self, key: _Key) -> Tensor | None:
+        return self.bases[key.call]
+
+    def _viewed(self, key: _Key) -> str | None:
+        """The given tensor that a result is a view of, or of a view of."""
+        base = self._base(key)
         while base is not None and id(base) not in self.numbers:
             made_by = self.made_by.get(id(base))
-            base = None if made_by is None else self.bases[made_by]
+            base = None if made_by is None else self._base(made_by)
         return None if base is None else self.numbers[id(base)]
 
-    def _root(self, number: int) -> int:
-        """The call whose result, in memory of its own, that of another call is a view of; itself where it is none."""
-        while self.bases[number] is not None and id(self.bases[number]) not in self.numbers:
-            before = self.made_by.get(id(self.bases[number]))
+    def _root(self, key: _Key) -> _Key:
+        """The result, in memory of its own, that another one is a view of; itself where it is none."""
+        base = self._base(key)
+        while base is not None and id(base) not in self.numbers:
+            before = self.made_by.get(id(base))
             if before is None:
                 raise Unlike
-            number = before
-        return number
+            key, base = before, self._base(before)
+        return key
 
-    def _made(self, number: int | None) -> str:
-        """The result of a call: what native code makes, or a view of that or of a given tensor."""
-        if number is None:
+    def _made(self, key: _Key | None) -> str:
+        """A result: what native code makes, or a view of that or of a given tensor."""
+        if key is None:
             raise Unlike
-        whose, root = self._viewed(number), self._root(number)
-        if number == self.last and (whose is not None or root == number):
+        whose, root = self._viewed(key), self._root(key)
+        if key == self.last and (whose is not None or root == key):
             name = "result"
-        elif root == number and whose is None:
-            name = "result" if number == self.root else self.kept.setdefault(number, f"k{number}")
+        elif root == key and whose is None:
+            name = "result" if key == self.root else self.kept.setdefault(key, f"k{key.call}_{key.output}")
         else:
-            name = f"v{number}"
-        if number in self.made:
+            name = f"v{key.call}_{key.output}"
+        if key in self.made:
             return name
-        self.made.add(number)
-        if name == f"v{number}":
-            result = self.results[number]
-            base = self.given[whose] if whose is not None else self.results[root]
-            of = f"t{whose}" if whose is not None else self._made(root)
+        self.made.add(key)
+        if name.startswith("v"):
+            result = self.results[key]
+            base = self.tensors[whose] if whose is not None else self.results[root]
+            of = whose if whose is not None else self._made(root)
             if result._dtype is not base._dtype:
                 raise Unlike
-            self.names[f"sizes{number}"], self.names[f"strides{number}"] = result._sizes, result._strides
+            sizes, strides = f"sizes{key.call}_{key.output}", f"strides{key.call}_{key.output}"
+            self.names[sizes], self.names[strides] = result._sizes, result._strides
             place = f"{of}._offset + {result._offset - base._offset}"
-            tracked = self.is_tracked if number == self.last else whose is not None or self._is_tracked(number)
+            tracked = self.is_tracked if key == self.last else whose is not None or self._is_tracked(key)
             view = "as_view" if tracked else "as_alias"
-            self.lines.append(f"    {name} = ${view}({of}, $sizes{number}, $strides{number}, {place})")
-        if number in self.recorded:
-            self.lines += self._attached(name, f"node{number}")
+            self.lines.append(f"    {name} = ${view}({of}, ${sizes}, ${strides}, {place})")
+        if key.call in self.recorded and key.output in self.recorded[key.call].outputs:
+            self.lines += self._attached(name, key)
         return name
 
-    def _is_tracked(self, number: int) -> bool:
+    def _is_tracked(self, key: _Key) -> bool:
         """Whether autograd knows all views on the way to a result as such."""
-        root = self._root(number)
-        while number != root:
-            if not getattr(self.calls[number][0].decl, "is_tracked", True):
+        root = self._root(key)
+        while key != root:
+            if not getattr(self.calls[key.call][0].decl, "is_tracked", True):
                 return False
-            number = self.made_by[id(self.bases[number])]
+            key = self.made_by[id(self._base(key))]
         return True
+
+
+def _spec_of(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value.spec
+    return [t.spec for t in value] if isinstance(value, (list, tuple)) else None
 
 
 class Finish(NamedTuple):
@@ -264,19 +359,26 @@ class Finish(NamedTuple):
     kept: list[Tensor]
 
 
-def finishing(calls: Calls, given: Sequence[Any], node: OpNode | None, is_tracked: bool) -> Finish:
+def finishing(
+    calls: Calls, given: Sequence[Any], nodes: Sequence[OpNode | None], is_tracked: bool, results: Sequence[Tensor],
+    kind: type = Tensor,
+) -> Finish:  # fmt: skip
     """What makes the results of calls like those part of the graph.
 
     Parameters
     ----------
-    calls : sequence of (OpOverload, tuple, dict, Tensor)
+    calls : sequence of (OpOverload, tuple, dict, Tensor or tuple)
         The ops that the call led to, in order, with their arguments and results.
     given : sequence
-        The call's arguments: tensors among the ops' arguments are these, or results of ops before.
-    node : OpNode or None
-        What stands behind the result of the call that was made in Python.
+        The call's arguments: tensors among the ops' arguments are these, in lists of them, or results of ops before.
+    nodes : sequence of OpNode or None
+        What stands behind the results of the call that was made in Python.
     is_tracked : bool
-        Whether autograd knows that result as a view.
+        Whether autograd knows a single result as a view.
+    results : sequence of Tensor
+        Which of the ops' results the call gives.
+    kind : type
+        Tensor where it gives that one, else list, tuple, or a tuple whose parts have names.
 
     Returns
     -------
@@ -289,7 +391,7 @@ def finishing(calls: Calls, given: Sequence[Any], node: OpNode | None, is_tracke
     Unlike
         If an op is not simple.
     """
-    return _Writer(calls, given, node, is_tracked).write()
+    return _Writer(calls, given, nodes, is_tracked, results, kind).write()
 
 
 #: Where the gradient of a tensor goes, as `edge_of` tells it, with what is not so usual left to that.

@@ -18,8 +18,8 @@ from opweave.registry.ops.copies import rounded, widened
 from opweave.registry.ops.kinds import composite
 from opweave.registry.ops.kinds.base import IGNORED, reset_errors, set_errors
 from opweave.registry.ops.samples import Make, Samples
-from opweave.registry.scalar import converted
 from opweave.registry.spec import contiguous, row_major
+from opweave.registry.tape import NotTaped, Tape
 from opweave.registry.tensor import Tensor, allocate_like, describe, wrap_array
 
 _FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
@@ -55,9 +55,11 @@ def _class_places(op: str, self: Tensor, target: Tensor, weight: Tensor | None, 
 
 
 class _Classes(NamedTuple):
-    """Scores of rows and the number of each row's class, as arrays in the compute type."""
+    """Scores of rows and the number of each row's class, as arrays."""
 
     scores: Any
+    #: The type that it is computed in.
+    compute: Any
     rows: Any
     #: 0 for rows that do not count.
     places: Any
@@ -68,7 +70,7 @@ class _Classes(NamedTuple):
     @property
     def total(self) -> Any:
         """The sum of the rows' weights."""
-        kind = self.scores.dtype.type
+        kind = self.compute.type
         return kind(len(self.places)) if self.weights is None else self.weights.sum(dtype=kind)
 
 
@@ -81,8 +83,6 @@ def _classes(self: Tensor, target: Tensor, weight: Tensor | None, ignore_index: 
         return None
     compute = self._dtype.compute.numpy
     scores, places = self._array, target._array
-    if scores.dtype != compute:
-        scores = converted(scores, compute)
     if self.ndim == 1:
         scores, places = scores[None], places[None]
     if places.dtype != np.int64:
@@ -99,7 +99,7 @@ def _classes(self: Tensor, target: Tensor, weight: Tensor | None, ignore_index: 
         weights = weight._array.astype(compute)[places] if classes else weights
         if weights is not None and counting is not None:
             weights = np.where(counting, weights, compute.type(0))
-    return _Classes(scores, np.arange(len(places)), places, counting, weights)
+    return _Classes(scores, compute, np.arange(len(places)), places, counting, weights)
 
 
 def _are_below(places: Any, count: int) -> bool:
@@ -121,7 +121,7 @@ def _nll_loss_forward_kernel(
         return nll_loss_forward.body(self, target, weight, reduction, ignore_index)
     token = set_errors(IGNORED)
     try:
-        losses = -known.scores[known.rows, known.places]
+        losses = -known.scores[known.rows, known.places].astype(known.compute, copy=False)
         if known.weights is not None:
             losses *= known.weights
         if known.counting is not None:
@@ -188,6 +188,37 @@ def nll_loss_forward(
     total, divisor = aten.sum.default(losses), aten.sum.default(counts)
     output = aten.div.Tensor(total, divisor) if reduction == _MEAN else total
     return rounded(output, self._dtype), rounded(divisor, self._dtype)
+
+
+@nll_loss_forward.replaying
+def _replay_nll_loss(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], results: tuple[Tensor, ...]) -> None:
+    """`_nll_loss_forward_kernel` of rows without class weights."""
+    self, target, weight, reduction, ignore_index = nll_loss_forward.bind(args, kwargs)
+    if weight is not None or reduction == _NONE or self.ndim != 2 or not self.numel() or target._dtype.kind != "i":
+        raise NotTaped("not the usual loss")
+    compute = self._dtype.compute.numpy
+    assert compute is not None
+    loss, total = (tape.made(t) for t in results)
+    scores, places = tape.value(self), tape.value(target)
+    (rows,) = places.sizes
+    number = np.dtype(np.int64)
+    counting = tape.scratch((rows,), np.dtype(bool))
+    tape.map(np.not_equal, [places, np.asarray(ignore_index, number)], counting)
+    safe, picked = tape.scratch((rows,), number), tape.scratch((rows,), scores.dtype)
+    tape.map("chosen", [counting, places, np.asarray(0, number)], safe)
+    along = scores._replace(sizes=(rows,), strides=scores.strides[:1])
+    tape.map("taken", [safe, along], picked, (scores.strides[1] * scores.dtype.itemsize, scores.sizes[1], 0))
+    losses, weights = tape.converted(picked, compute), tape.scratch((rows,), compute)
+    tape.map(np.negative, [losses], losses)
+    tape.map("chosen", [counting, losses, np.asarray(0, compute)], losses)
+    tape.map("cast", [counting], weights)
+    sums = [tape.scratch((), compute) for _ in range(2)]
+    for source, out in zip((losses, weights), sums, strict=True):
+        tape.fold(np.add, source, (0,), out, 0)
+    if reduction == _MEAN:
+        tape.map(np.true_divide, sums, sums[0])
+    for source, out in zip(sums, (loss, total), strict=True):
+        tape.map("copied" if out.dtype == compute else "cast", [source], out)
 
 
 def _taken(scores: Tensor, place: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,14 @@ from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.copies import rounded
 from opweave.registry.ops.gradients import conjugate
-from opweave.registry.ops.kinds import composite, extern, scan, wide_type
+from opweave.registry.ops.kinds import ScanDecl, composite, extern, scan, wide_type
 from opweave.registry.ops.reduction import accumulated
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import pointwise_strides
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.strided import wrap_dim
 from opweave.registry.symbolic import is_open
+from opweave.registry.tape import NotTaped, Tape
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 _FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
@@ -104,8 +106,22 @@ def cumprod(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     return _running("cumprod", self, dim, dtype)
 
 
+def _replay_running(decl: ScanDecl, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
+    self, dim, _ = decl.bind(args, kwargs)
+    source, made = tape.value(self), tape.made(result)
+    wide = wide_type(result._dtype).numpy
+    if not result.numel() or not self._sizes or wide is None:
+        raise NotTaped("no elements, or no dimension")
+    function = np.add if decl.combine == "cumsum" else np.multiply
+    total = made if made.dtype == wide else tape.scratch(made.sizes, wide)
+    tape.accumulate(function, tape.converted(source, wide), wrap_dim(dim, self.ndim, decl.combine), total)
+    if total is not made:
+        tape.map("cast", [total], made)
+
+
 for _decl in (cumsum, cumprod):
     _decl.batching(along("self"))
+    _decl.replaying(functools.partial(_replay_running, _decl))
 
 
 # ---- running extremes and sums -------------------------------------------------------------------------------------

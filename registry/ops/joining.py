@@ -23,6 +23,7 @@ from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import broadcast_shapes, common_device, result_type
 from opweave.registry.spec import TensorSpec
 from opweave.registry.strided import wrap_dim
+from opweave.registry.tape import Tape
 from opweave.registry.tensor import Tensor, allocate, allocate_like, describe
 
 _ALL = dtypes.COMPUTED
@@ -143,6 +144,18 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         assign(k, target[(slice(None),) * axis + (slice(start, stop),)], t._array, out._dtype)
         start = stop
     return out
+
+
+@cat.replaying
+def _replay_cat(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
+    tensors, dim = cat.bind(args, kwargs)
+    axis, counted = _joined(tensors, dim)
+    made, start = tape.made(result), 0
+    for t in counted:
+        source = tape.value(t)
+        target = made.part([start if d == axis else 0 for d in range(len(made.sizes))], source.sizes)
+        tape.map("copied" if source.dtype == made.dtype else "cast", [source], target)
+        start += source.sizes[axis]
 
 
 @cat.batching

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from opweave.registry import dtypes
+from opweave.registry.device import cpu
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.hooks import Hook
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import extern
 from opweave.registry.ops.samples import Make, Samples
+from opweave.registry.ops.whole_products import whole_product
 from opweave.registry.promote import as_element, broadcast_shapes, common_device
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.symbolic import surely_equal
@@ -135,12 +137,28 @@ def _multiply(a: Tensor, b: Tensor, out: Tensor | None) -> Any:
     left, right = a._array, b._array
     if compute is not a._dtype:
         left, right = left.astype(compute.numpy), right.astype(compute.numpy)
+    if xp is np and compute.kind in "iu" and a.numel() * b._sizes[-1] >= _MANY and b.numel():
+        return whole_product(left, right, _multiply_wide)
     left, right = _for_blas(xp, left), _for_blas(xp, right)
     with np.errstate(all="ignore"):
         if out is not None and out._dtype is compute and out._sizes:
             xp.matmul(left, right, out=out._array)
             return None
         return xp.matmul(left, right)
+
+
+#: Multiplications of whole numbers from which on they are worth being converted.
+_MANY = 1 << 13
+
+
+def _multiply_wide(left: Any, right: Any) -> Any:
+    """The product of arrays of float64."""
+    if min(left.ndim, right.ndim) < 2:
+        return np.matmul(left, right)
+    a, b = (Tensor._from_array(np.ascontiguousarray(x), cpu) for x in (left, right))
+    out = allocate_like(contiguous((*a._sizes[:-1], b._sizes[-1]), dtypes.float64, cpu))
+    found = _multiply(a, b, out)
+    return out._array if found is None else found
 
 
 def _product(spec: Callable[..., TensorSpec]) -> Callable[..., Tensor]:

@@ -1,4 +1,4 @@
-"""Layer, group and batch normalisation, written with other ops.
+"""Group and batch normalisation, written with other ops.
 
 Half types are computed in float32 and rounded once at the end. The native ops stay one node in a trace, except those of
 batch normalisation that write running statistics; their bodies are what a compiler fuses.
@@ -8,227 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
 
 from opweave.registry import dtypes
-from opweave.registry.batched import Level
-from opweave.registry.batching import bound, call, front, is_at, wrap
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
-from opweave.registry.op import OpOverload, ops
+from opweave.registry.op import ops
 from opweave.registry.ops.copies import format_of, laid_out, rounded, widened
-from opweave.registry.ops.kinds import CompositeDecl, composite
+from opweave.registry.ops.kinds import composite
+from opweave.registry.ops.layer_normalization import plus
 from opweave.registry.ops.samples import Make, Samples
-from opweave.registry.scalar import convert_into, converted
-from opweave.registry.spec import contiguous
-from opweave.registry.tensor import Tensor, allocate_like, describe
+from opweave.registry.tensor import Tensor, describe
 
 _FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
-
-
-# ---- layer normalisation -------------------------------------------------------------------------------------------
-
-
-def _normalized(
-    op: str, input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None,
-    kinds: str = "f",
-) -> tuple[list[int], DType]:  # fmt: skip
-    """(axes, type of the statistics), after checking that the arguments fit."""
-    wanted = tuple(normalized_shape)
-    if not wanted or input._sizes[-len(wanted) :] != wanted:
-        raise ShapeError(
-            f"{op}: the input must end in normalized_shape {list(wanted)}", got=describe(input),
-            hint="normalized_shape is x.shape[-n:]",
-        )  # fmt: skip
-    if input._dtype.kind not in kinds:
-        raise DTypeError(f"{op}: defined for floating types only", got=describe(input))
-    for name, t in (("weight", weight), ("bias", bias)):
-        if t is not None and t._sizes != wanted:
-            raise ShapeError(f"{op}: {name} must have shape {list(wanted)}", got=describe(t))
-        if (
-            t is not None
-            and t._dtype is not input._dtype
-            and (t._dtype is not dtypes.float32 or input._dtype.compute is not dtypes.float32)
-        ):
-            raise DTypeError(f"{op}: {name} must have the input's type or float32", got=describe(t))
-    axes = list(range(input.ndim - len(wanted), input.ndim))
-    mixed = any(t is not None and t._dtype is dtypes.float32 for t in (weight, bias))
-    # PyTorch: a GPU keeps statistics in the compute type, a CPU only where the affine parameters have it.
-    statistics = input._dtype.compute if mixed or input._device.memory.precise_statistics else input._dtype
-    return axes, statistics
-
-
-def _layer_norm_kernel(
-    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
-) -> tuple[Tensor, Tensor, Tensor]:
-    axes, statistics = _normalized("native_layer_norm", input, normalized_shape, weight, bias)
-    sizes = input._sizes
-    outer, inner = sizes[: axes[0]], tuple(sizes[axes[0] :])
-    out = allocate_like(contiguous(sizes, input._dtype, input._device))
-    kept = (*outer, *(1,) * len(inner))
-    averages, scales = (allocate_like(contiguous(kept, statistics, input._device)) for _ in range(2))
-    xp = input._device.xp
-    compute = input._dtype.compute
-    source = input._array if compute is input._dtype else converted(input._array, compute.numpy)
-    source = source.reshape(math.prod(outer), math.prod(inner))
-    with np.errstate(all="ignore"):
-        mean = source.mean(axis=1, keepdims=True) if source.shape[1] else xp.zeros((len(source), 1), compute.numpy)
-        work = out._array.reshape(source.shape) if out._dtype is compute else xp.empty(source.shape, compute.numpy)
-        xp.subtract(source, mean, out=work)
-        variance = xp.einsum("ij,ij->i", work, work)[:, None] / compute.numpy.type(max(source.shape[1], 1))
-        rstd = 1 / xp.sqrt(variance + compute.numpy.type(eps))
-        xp.multiply(work, rstd, out=work)
-        if weight is not None:
-            xp.multiply(work, weight._array.reshape(1, -1).astype(compute.numpy), out=work)
-        if bias is not None:
-            xp.add(work, bias._array.reshape(1, -1).astype(compute.numpy), out=work)
-        if out._dtype is not compute:
-            convert_into(out._array, work.reshape(sizes))
-        averages._array[...] = mean.reshape(kept)
-        scales._array[...] = rstd.reshape(kept)
-    return out, averages, scales
-
-
-@composite(
-    "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps)"
-    " -> (Tensor, Tensor, Tensor)",
-    explicit=True, kernel=_layer_norm_kernel, autocast={"cuda": "fp32"}, outs=("out", "out0", "out1", "out2")
-)  # fmt: skip
-def native_layer_norm(
-    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
-) -> tuple[Tensor, Tensor, Tensor]:
-    aten = ops.aten
-    axes, statistics = _normalized("native_layer_norm", input, normalized_shape, weight, bias)
-    wide = widened(aten.contiguous.default(input))
-    mean = aten.mean.dim(wide, axes, True)
-    centred = aten.sub.Tensor(wide, mean)
-    variance = aten.mean.dim(aten.mul.Tensor(centred, centred), axes, True)
-    rstd = aten.rsqrt.default(aten.add.Tensor(variance, eps))
-    result = aten.mul.Tensor(centred, rstd)
-    if weight is not None:
-        result = aten.mul.Tensor(result, widened(weight))
-    if bias is not None:
-        result = aten.add.Tensor(result, widened(bias))
-    return rounded(result, input._dtype), rounded(mean, statistics), rounded(rstd, statistics)
-
-
-@composite(
-    "aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean,"
-    " Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-    explicit=True,
-    outs=("out", "out0", "out1", "out2"),
-)
-def native_layer_norm_backward(
-    grad_out: Tensor, input: Tensor, normalized_shape: Sequence[int], mean: Tensor, rstd: Tensor,
-    weight: Tensor | None, bias: Tensor | None, output_mask: Sequence[bool],
-) -> tuple[Tensor | None, Tensor | None, Tensor | None]:  # fmt: skip
-    """The gradients of input, weight and bias; None for what `output_mask` leaves out, or what was not there."""
-    aten = ops.aten
-    axes, _ = _normalized("native_layer_norm_backward", input, normalized_shape, weight, bias)
-    if grad_out._sizes != input._sizes:
-        raise ShapeError(
-            "native_layer_norm_backward: the gradient and the input must have one shape",
-            got=describe([grad_out, input]),
-        )
-    outer = list(range(axes[0]))
-    grad, scale = widened(aten.contiguous.default(grad_out)), widened(rstd)
-    centred = aten.sub.Tensor(widened(aten.contiguous.default(input)), widened(mean))
-    of_input = of_weight = of_bias = None
-    normal = aten.mul.Tensor(centred, scale) if output_mask[0] or output_mask[1] else centred
-    if output_mask[0]:
-        inner = grad if weight is None else aten.mul.Tensor(grad, widened(weight))
-        average = aten.mean.dim(inner, axes, True)
-        along = aten.mean.dim(aten.mul.Tensor(inner, normal), axes, True)
-        rest = aten.sub.Tensor(aten.sub.Tensor(inner, average), aten.mul.Tensor(normal, along))
-        of_input = rounded(aten.mul.Tensor(rest, scale), input._dtype)
-    if output_mask[1] and weight is not None:
-        of_weight = rounded(_outer_sum(aten.mul.Tensor(grad, normal), outer), weight._dtype)
-    if output_mask[2] and bias is not None:
-        of_bias = rounded(_outer_sum(grad, outer), bias._dtype)
-    return of_input, of_weight, of_bias
-
-
-def _outer_sum(x: Tensor, axes: list[int]) -> Tensor:
-    # Without dimensions to sum over there is one example; the op would sum over all of them.
-    return ops.aten.sum.dim_IntList(x, axes) if axes else x
-
-
-@native_layer_norm.backward
-def _(
-    grads: Sequence[Tensor | None], needs: Sequence[bool], input: Tensor, normalized_shape: Sequence[int],
-    result1: Tensor, result2: Tensor, weight: Tensor | None, bias: Tensor | None,
-) -> tuple[Tensor | None, ...]:  # fmt: skip
-    aten = ops.aten
-    found: list[Tensor | None] = [None, None, None]
-    if grads[0] is not None:
-        found = list(
-            aten.native_layer_norm_backward.default(
-                grads[0], input, normalized_shape, result1, result2, weight, bias, list(needs)
-            )
-        )
-    if needs[0]:
-        # Mean and scale are results too: their gradients are those of the second derivative, which goes through them.
-        count = math.prod(normalized_shape)
-        if grads[1] is not None:
-            found[0] = _plus(found[0], aten.expand.default(aten.div.Tensor(widened(grads[1]), count), input._sizes))
-        if grads[2] is not None:
-            scale = widened(result2)
-            cube = aten.mul.Tensor(aten.mul.Tensor(scale, scale), scale)
-            factor = aten.div.Tensor(aten.mul.Tensor(widened(grads[2]), cube), -count)
-            centred = aten.sub.Tensor(widened(input), widened(result1))
-            found[0] = _plus(found[0], aten.mul.Tensor(centred, factor))
-    return tuple(found)
-
-
-def _plus(a: Tensor | None, b: Tensor) -> Tensor:
-    return b if a is None else ops.aten.add.Tensor(a, b)
-
-
-@composite(
-    "aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None,"
-    " float eps=1e-05, bool cudnn_enable=True) -> Tensor",
-    autocast={"cuda": "fp32"},
-)
-def layer_norm(
-    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
-    eps: float = 1e-5, cudnn_enable: bool = True,
-) -> Tensor:  # fmt: skip
-    return ops.aten.native_layer_norm.default(input, normalized_shape, weight, bias, eps)[0]
-
-
-@composite(
-    "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
-    autocast={"cuda": "fp32"},
-)
-def rms_norm(
-    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
-) -> Tensor:
-    aten = ops.aten
-    axes, _ = _normalized("rms_norm", input, normalized_shape, None, None, "fc")
-    if weight is not None and weight._sizes != tuple(normalized_shape):
-        raise ShapeError(f"rms_norm: weight must have shape {list(normalized_shape)}", got=describe(weight))
-    wide = widened(aten.contiguous.default(input))
-    if eps is None:
-        # The machine epsilon of the type it is computed in.
-        eps = float(np.finfo(wide._dtype.numpy).eps)
-    power = aten.mean.dim(aten.mul.Tensor(wide, wide), axes, True)
-    result = aten.mul.Tensor(wide, aten.rsqrt.default(aten.add.Tensor(power, eps)))
-    if weight is not None:
-        result = aten.mul.Tensor(result, widened(weight))
-    return rounded(result, input._dtype)
-
-
-@native_layer_norm.batching
-def _layer_norm(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    values = bound(op, args, kwargs)
-    t, wanted = values["input"], tuple(values["normalized_shape"])
-    late = is_at(values["weight"], level) or is_at(values["bias"], level)
-    if late or not wanted or t._sizes[t.ndim - len(wanted) :] != wanted:  # and sizes that do not fit are refused there
-        return CompositeDecl.batch(native_layer_norm, level, args, kwargs)
-    values["input"] = front(t, level)
-    return wrap(call(op, values), level)
 
 
 # ---- group normalisation -------------------------------------------------------------------------------------------
@@ -359,9 +150,9 @@ def _(
             factor = aten.view.default(aten.div.Tensor(aten.mul.Tensor(widened(grads[2]), cube), -count), at)
             wide = aten.view.default(widened(aten.contiguous.default(input)), [N, group, C // group, HxW])
             centred = aten.sub.Tensor(wide, aten.view.default(widened(result1), at))
-            part = _plus(part, aten.mul.Tensor(centred, factor))
+            part = plus(part, aten.mul.Tensor(centred, factor))
         assert part is not None
-        found[0] = _plus(found[0], aten.reshape.default(part, list(input._sizes)))
+        found[0] = plus(found[0], aten.reshape.default(part, list(input._sizes)))
     return tuple(found)
 
 
@@ -522,32 +313,6 @@ def _turned(x: Tensor) -> Tensor:
     return ops.aten.transpose.int(x, 0, -1)
 
 
-for _decl in (native_layer_norm, layer_norm):
-
-    @_decl.with_samples
-    def _(make: Make) -> Samples:
-        yield (make(3, 4, 5), [5], make(5), make(5), 1e-5), {}
-        yield (make(3, 4, 5), [4, 5], make(4, 5), None, 1e-3), {}
-        yield (_turned(make(6, 4)), [6], None, None, 1e-5), {}
-        x = make(3, 6)
-        wide = x._dtype.compute
-        yield (x, [6], make(6, dtype=wide), make(6, dtype=wide), 1e-5), {}
-        yield (make(0, 6), [6], make(6), make(6), 1e-5), {}
-        yield (make(2, 700), [700], make(700), make(700), 1e-5), {}
-
-
-@native_layer_norm_backward.with_samples
-def _(make: Make) -> Samples:
-    for sizes, inner in (((3, 4, 5), 1), ((3, 4, 5), 2), ((4, 5), 2)):
-        shape = list(sizes[-inner:])
-        kept = (*sizes[:-inner], *(1,) * inner)
-        statistics = make(*kept, low=-0.5, high=0.5), make(*kept, low=0.5, high=1.5)
-        yield (make(*sizes), make(*sizes), shape, *statistics, make(*shape), make(*shape), [True] * 3), {}
-
-
-rms_norm.with_samples(lambda make: [((make(3, 4, 5), [5], make(5)), {}), ((_turned(make(6, 4)), [6], None, 1e-5), {})])
-
-
 @native_group_norm.with_samples
 def _(make: Make) -> Samples:
     yield (make(2, 6, 5), make(6), make(6), 2, 6, 5, 3, 1e-5), {}
@@ -592,7 +357,7 @@ def _(make: Make) -> Samples:
 
 
 for _decl in (
-    native_layer_norm, native_layer_norm_backward, layer_norm, rms_norm, native_group_norm, native_group_norm_backward,
+    native_group_norm, native_group_norm_backward,
     group_norm, batch_norm_no_stats, batch_norm_no_training, batch_norm,
 ):  # fmt: skip
     _decl.sample_dtypes = _FLOATING

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Unpack
 
+import numpy as np
+
 from opweave.registry import dtypes
 from opweave.registry.errors import DTypeError, ShapeError, UnsupportedError
 from opweave.registry.memory_format import contiguous_format
@@ -18,6 +20,7 @@ from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import as_element
 from opweave.registry.symbolic import demand, is_open, larger, smaller
+from opweave.registry.tape import NotTaped, Tape
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 # ---- with a constant -----------------------------------------------------------------------------------------------
@@ -97,6 +100,22 @@ def constant_pad_nd(self: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor:
         inside = within if inside is None else aten.logical_and.default(inside, within)
         places[d] = aten.clamp.default(step, 0, size - 1)
     return laid_out(aten.where(inside, _taken(part, places), number), layout)
+
+
+@constant_pad_nd.replaying
+def _replay_pad(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
+    self, pad, value = constant_pad_nd.bind(args, kwargs)
+    around, _ = _constant_sizes(self, pad)
+    source, made = tape.value(self), tape.made(result)
+    if not result.numel():
+        raise NotTaped("no elements")
+    number = as_element("constant_pad_nd", value, self._dtype)
+    sizes = tuple([n + min(before, 0) + min(after, 0) for n, (before, after) in zip(source.sizes, around, strict=True)])
+    if any(before > 0 or after > 0 for before, after in around):
+        tape.map("copied", [np.asarray(number, made.dtype)], made)
+    begin, target = [max(-before, 0) for before, _ in around], [max(before, 0) for before, _ in around]
+    if all(sizes):
+        tape.map("copied", [source.part(begin, sizes)], made.part(target, sizes))
 
 
 def _walled(part: Tensor, around: Sequence[tuple[int, int]], number: Any) -> Tensor:

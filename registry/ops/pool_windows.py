@@ -18,6 +18,7 @@ from opweave.registry.op import ops
 from opweave.registry.ops.copies import format_of, spec_like
 from opweave.registry.ops.samples import Make
 from opweave.registry.scalar import converted
+from opweave.registry.tape import NotTaped, Tape, Value
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 Sizes = Sequence[int]
@@ -212,6 +213,47 @@ def taps(axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...
     """(place in the windows, index of a padded array's elements that have it), the last dimension fastest."""
     for tap in itertools.product(*(range(axis.kernel) for axis in axes)):
         yield tap, (..., *(axis.taken(t) for axis, t in zip(axes, tap, strict=True)))
+
+
+def tap_places(xp: Any, axes: Sequence[Axis], tap: Sequence[Any]) -> Any:
+    """Where in the flattened image a place of all windows lies."""
+    total: Any = None
+    for axis, t in zip(axes, tap, strict=True):
+        at = xp.arange(axis.count) * axis.stride - axis.padding + t * axis.dilation
+        total = at if total is None else total[..., None] * axis.size + at
+    return total
+
+
+def first_places(xp: Any, axes: Sequence[Axis]) -> Any:
+    """Where each window begins, behind the left padding."""
+    starts = [xp.arange(axis.count) * axis.stride - axis.padding for axis in axes]
+    skipped = [(a.dilation - 1 - xp.minimum(s, 0)) // a.dilation for a, s in zip(axes, starts, strict=True)]
+    return tap_places(xp, axes, skipped)
+
+
+def taped_with_padding(tape: Tape, axes: Sequence[Axis], self: Tensor, fill: Any) -> Value:
+    """`with_padding` of what is computed with, written down."""
+    compute = self._dtype.compute.numpy
+    if not self.numel() or compute is None:
+        raise NotTaped("no elements")
+    source = tape.converted(tape.value(self), compute)
+    lead = source.sizes[: len(source.sizes) - len(axes)]
+    sizes = (*lead, *(axis.padding + axis.padded for axis in axes))
+    if sizes == source.sizes:
+        return source
+    padded = tape.scratch(sizes, compute)
+    tape.map("copied", [np.asarray(fill, compute)], padded)
+    tape.map("copied", [source], padded.part([0] * len(lead) + [axis.padding for axis in axes], source.sizes))
+    return padded
+
+
+def taped_taps(axes: Sequence[Axis], source: Value, sizes: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Value]]:
+    """`taps` of what `taped_with_padding` gives: the elements of all windows at each place in them."""
+    lead = len(sizes) - len(axes)
+    strides = [*source.strides[:lead], *(s * a.stride for s, a in zip(source.strides[lead:], axes, strict=True))]
+    for tap in itertools.product(*(range(axis.kernel) for axis in axes)):
+        begin = [0] * lead + [t * axis.dilation for t, axis in zip(tap, axes, strict=True)]
+        yield tap, source.part(begin, sizes)._replace(strides=tuple(strides))
 
 
 def computed(self: Tensor) -> Any:

@@ -30,6 +30,7 @@ from opweave.registry.ops.pool_windows import (
     computed,
     counted,
     element_axes,
+    first_places,
     format_of_images,
     gathered_at,
     grid_along,
@@ -41,6 +42,9 @@ from opweave.registry.ops.pool_windows import (
     outer_product,
     reaches_out,
     stored,
+    tap_places,
+    taped_taps,
+    taped_with_padding,
     taps,
     window_places,
     with_padding,
@@ -48,6 +52,7 @@ from opweave.registry.ops.pool_windows import (
 )
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.symbolic import Symbolic
+from opweave.registry.tape import NotTaped, Tape
 from opweave.registry.tensor import Tensor, describe
 
 Sizes = Sequence[int]
@@ -79,20 +84,14 @@ def _declare_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeD
         source = with_padding(xp, axes, computed(self), lowest(self._dtype))
         best = xp.full(sizes, lowest(self._dtype), source.dtype)
         index = xp.zeros(sizes, np.int64)
-        starts = [xp.arange(axis.count) * axis.stride - axis.padding for axis in axes]
-        # Where nothing exceeds the least value, it is the first place that is not in the left padding.
-        skipped = [
-            (axis.dilation - 1 - xp.minimum(s, 0)) // axis.dilation for axis, s in zip(axes, starts, strict=True)
-        ]
-        index[...] = _flat(xp, axes, [s + k * a.dilation for s, k, a in zip(starts, skipped, axes, strict=True)])
+        index[...] = first_places(xp, axes)
         for tap, taken in taps(axes):
             value = source[taken]
             better = value > best
             if self._dtype.kind == "f":
                 better |= xp.isnan(value)
             xp.copyto(best, value, where=better)
-            place = _flat(xp, axes, [s + t * a.dilation for s, t, a in zip(starts, tap, axes, strict=True)])
-            xp.copyto(index, xp.broadcast_to(place, sizes), where=better)
+            xp.copyto(index, xp.broadcast_to(tap_places(xp, axes, tap), sizes), where=better)
         layout = format_of(self)
         return stored(sizes, self._dtype, self, best, layout), stored(sizes, dtypes.int64, self, index, layout)
 
@@ -128,6 +127,29 @@ def _declare_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeD
             last = aten.amax.default(aten.where(aten.isnan.default(windows), flat, -1), element_axes(spatial))
             index = aten.where(aten.ge(last, 0), last, index)
         return laid_out(aten.squeeze.dims(best, element_axes(spatial)), layout), laid_out(index, layout)
+
+    @max_pool.replaying
+    def replay(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], results: tuple[Tensor, ...]) -> None:
+        """`kernel`, loop by loop."""
+        self, kernel_size, stride, padding, dilation, ceil_mode = max_pool.bind(args, kwargs)
+        axes, sizes = geometry(self, kernel_size, stride, padding, dilation, ceil_mode, name)
+        made = [tape.made(t) for t in results]
+        least = lowest(self._dtype)
+        source = taped_with_padding(tape, axes, self, least)
+        best, value, index = (tape.scratch(sizes, t) for t in (source.dtype, source.dtype, np.dtype(np.int64)))
+        better, is_nan = (tape.scratch(sizes, np.dtype(bool)) for _ in range(2))
+        tape.map("copied", [np.asarray(least, best.dtype)], best)
+        tape.map("copied", [tape.constant(first_places(np, axes))], index)
+        for tap, begin in taped_taps(axes, source, sizes):
+            tape.map("copied", [begin], value)
+            tape.map(np.greater, [value, best], better)
+            if self._dtype.kind == "f":
+                tape.map(np.isnan, [value], is_nan)
+                tape.map(np.logical_or, [better, is_nan], better)
+            tape.map("chosen", [better, value, best], best)
+            tape.map("chosen", [better, tape.constant(tap_places(np, axes, tap)), index], index)
+        for found, out in zip((best, index), made, strict=True):
+            tape.map("copied" if found.dtype == out.dtype else "cast", [found], out)
 
     @composite(
         f"aten::{name}_backward(Tensor grad_output, Tensor self, {ints} kernel_size, {ints} stride, {ints} padding,"
@@ -176,14 +198,6 @@ def _declare_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeD
         return max_pool.op(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
     return max_pool, max_pool_backward, plain
-
-
-def _flat(xp: Any, axes: Sequence[Axis], places: Sequence[Any]) -> Any:
-    """Places in the flattened image, from those along each dimension."""
-    total = places[0]
-    for axis, at in zip(axes[1:], places[1:], strict=True):
-        total = total[..., None] * axis.size + at
-    return total
 
 
 max_pool2d_with_indices, max_pool2d_with_indices_backward, max_pool2d = _declare_max(2)
@@ -237,6 +251,22 @@ def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
             found = divided(xp, total, divisors(xp, axes, count_include_pad, divisor_override))
         return stored(sizes, self._dtype, self, found, format_for(self))
 
+    def replay(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
+        """`kernel`, loop by loop."""
+        self, kernel_size, stride, padding, ceil_mode, include, override = average.bind(args, kwargs)
+        axes, sizes = geometry(name, self, kernel_size, stride, padding, ceil_mode, override)
+        made = tape.made(result)
+        if self._dtype.kind != "f":
+            raise NotTaped("whole numbers, which are rounded towards zero")
+        source = taped_with_padding(tape, axes, self, 0)
+        total = tape.scratch(sizes, source.dtype)
+        tape.map("copied", [np.zeros((), total.dtype)], total)
+        for _, value in taped_taps(axes, source, sizes):
+            tape.map(np.add, [total, value], total)
+        by = np.asarray(divisors(np, axes, include, override), total.dtype)
+        tape.map(np.true_divide, [total, tape.constant(by) if by.ndim else by], total)
+        tape.map("copied" if made.dtype == total.dtype else "cast", [total], made)
+
     def quotient(total: Tensor, axes: Sequence[Axis], include: bool, override: int | None) -> Tensor:
         """The sums divided by the number of elements of each window."""
         aten = ops.aten
@@ -281,6 +311,8 @@ def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
         total = aten.sum.dim_IntList(gathered_at(source, places, valid, 0), element_axes(spatial))
         found = rounded(quotient(total, axes, count_include_pad, divisor_override), self._dtype)
         return laid_out(found, format_for(self))
+
+    average.replaying(replay)
 
     def backward_kernel(
         grad_output: Tensor, self: Tensor, kernel_size: Sizes, stride: Sizes, padding: Sizes, ceil_mode: bool,

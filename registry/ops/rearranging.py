@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import copied_strides
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.strided import wrap_dim
+from opweave.registry.tape import NotTaped, Tape
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 _ALL = dtypes.COMPUTED
@@ -84,6 +86,19 @@ def flip(self: Tensor, dims: Sequence[int]) -> Tensor:
     return out
 
 
+@flip.replaying
+def _replay_flip(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
+    self, dims = flip.bind(args, kwargs)
+    source, made = tape.value(self), tape.made(result)
+    axes = normalize_axes(list(dims), self.ndim, "flip") if dims else ()
+    if not result.numel():
+        raise NotTaped("no elements")
+    last = sum((source.sizes[d] - 1) * source.strides[d] for d in axes)
+    strides = tuple([-stride if d in axes else stride for d, stride in enumerate(source.strides)])
+    begin = source.offset + last * source.dtype.itemsize
+    tape.map("copied", [source._replace(offset=begin, strides=strides)], made)
+
+
 @flip.batching
 def _flip(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     check_example(op, args, kwargs)
@@ -120,6 +135,29 @@ def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tenso
     xp = self._device.xp
     out._array[...] = xp.roll(self._array, shifts[0] if axes is None else tuple(shifts), axis=axes)
     return out
+
+
+@roll.replaying
+def _replay_roll(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
+    self, shifts, dims = roll.bind(args, kwargs)
+    source, made = tape.value(self), tape.made(result)
+    axes = roll_axes(self, shifts, dims)
+    if not result.numel() or (axes is None and source.strides != made.strides):
+        raise NotTaped("no elements, or no row of them")
+    if axes is None:
+        count = result.numel()
+        source, made = (v._replace(sizes=(count,), strides=(1,)) for v in (source, made))
+        axes = (0,)
+    parts = [[(0, 0, size)] for size in source.sizes]
+    for axis in set(axes):
+        size = source.sizes[axis]
+        cut = sum(shift for shift, other in zip(shifts, axes, strict=True) if other == axis) % size
+        # Where a run of elements is, where it goes, and how many there are.
+        parts[axis] = [(0, cut, size - cut), (size - cut, 0, cut)] if cut else [(0, 0, size)]
+    for runs in itertools.product(*parts):
+        sizes = tuple([count for _, _, count in runs])
+        tape.map("copied", [source.part([begin for begin, _, _ in runs], sizes)],
+                 made.part([target for _, target, _ in runs], sizes))  # fmt: skip
 
 
 @roll.batching

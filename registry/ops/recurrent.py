@@ -1,7 +1,14 @@
-"""One step of recurrent networks: Elman's, LSTM, GRU; and `bilinear`."""
+"""Steps of recurrent networks behind their products: what becomes of the gates and of the state.
+
+    lstm: i, f, o = sigmoid, g = tanh of the gates' parts     cell' = f cell + i g        hidden' = o tanh(cell')
+    gru:  r, z = sigmoid(x + h), n = tanh(x + r h)            hidden' = n + z (hidden - n)
+
+Both give what they made of the gates, too, which their gradients are written with.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from opweave.registry import dtypes
@@ -12,104 +19,144 @@ from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.tensor import Tensor, describe
 
 aten = ops.aten
-_FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 
 
-def _lstm(gates: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-    """One step of Hochreiter & Schmidhuber, 1997, with forget gates; the gates are the sum of both products."""
+def _check(op: str, count: int, state: Tensor, *gates: Tensor) -> None:
+    wanted = (*state._sizes[:-1], count * state._sizes[-1]) if state._sizes else None
+    if any(t._sizes != wanted for t in gates):
+        raise ShapeError(f"{op}: the gates must be {count} times as wide as the state", got=describe([*gates, state]))
+
+
+def _from_sigmoid(grad: Tensor, result: Tensor) -> Tensor:
+    return aten.mul.Tensor(grad, aten.mul.Tensor(result, aten.rsub.Scalar(result, 1)))
+
+
+def _from_tanh(grad: Tensor, result: Tensor) -> Tensor:
+    return aten.mul.Tensor(grad, aten.rsub.Scalar(aten.mul.Tensor(result, result), 1))
+
+
+def _plus(a: Tensor | None, b: Tensor | None) -> Tensor | None:
+    return b if a is None else a if b is None else aten.add.Tensor(a, b)
+
+
+def _times(a: Tensor | None, b: Tensor) -> Tensor | None:
+    return None if a is None else aten.mul.Tensor(a, b)
+
+
+# ---- long short-term memory ----------------------------------------------------------------------------------------
+
+
+@composite("opweave::lstm_cell(Tensor gates, Tensor cell) -> (Tensor, Tensor, Tensor)", explicit=True)
+def lstm_cell(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """(hidden state, cell, gates as they are used) after a step of Hochreiter & Schmidhuber, 1997, with forget gates.
+
+    Parameters
+    ----------
+    gates : Tensor
+        The sums of both products: those of the input, forget, cell and output gate side by side.
+    cell : Tensor
+        Before the step.
+    """
+    _check("lstm_cell", 4, cell, gates)
     i, f, g, o = aten.chunk.default(gates, 4, -1)
-    cell = aten.add.Tensor(
-        aten.mul.Tensor(aten.sigmoid.default(f), state[1]),
-        aten.mul.Tensor(aten.sigmoid.default(i), aten.tanh.default(g)),
-    )
-    return aten.mul.Tensor(aten.sigmoid.default(o), aten.tanh.default(cell)), cell
+    i, f, g, o = aten.sigmoid.default(i), aten.sigmoid.default(f), aten.tanh.default(g), aten.sigmoid.default(o)
+    new = aten.add.Tensor(aten.mul.Tensor(f, cell), aten.mul.Tensor(i, g))
+    return aten.mul.Tensor(o, aten.tanh.default(new)), new, aten.cat.default([i, f, g, o], -1)
 
 
-def _gru(from_input: Tensor, from_hidden: Tensor, hidden: Tensor) -> Tensor:
-    """One step of Cho et al., 2014, with the reset gate behind the product."""
+@composite(
+    "opweave::lstm_cell_backward(Tensor? grad_hidden, Tensor? grad_cell, Tensor? grad_used, Tensor used, Tensor cell,"
+    " Tensor new_cell) -> (Tensor, Tensor)",
+    explicit=True,
+)
+def lstm_cell_backward(
+    grad_hidden: Tensor | None, grad_cell: Tensor | None, grad_used: Tensor | None, used: Tensor, cell: Tensor,
+    new_cell: Tensor,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The gradients of gates and cell from those of the results of `lstm_cell`, which may be missing."""
+    _check("lstm_cell_backward", 4, cell, used)
+    i, f, g, o = aten.chunk.default(used, 4, -1)
+    of_used: Sequence[Tensor | None] = [None] * 4 if grad_used is None else aten.chunk.default(grad_used, 4, -1)
+    bent = aten.tanh.default(new_cell)
+    total = grad_cell
+    if grad_hidden is not None:
+        total = _plus(_from_tanh(aten.mul.Tensor(grad_hidden, o), bent), total)
+    parts = [_times(total, g), _times(total, cell), _times(total, i), _times(grad_hidden, bent)]
+    found: list[Tensor] = []
+    for part, more, result, bend in zip(
+        parts, of_used, (i, f, g, o), (_from_sigmoid, _from_sigmoid, _from_tanh, _from_sigmoid), strict=True
+    ):
+        grad = _plus(part, more)
+        found.append(aten.zeros_like.default(cell) if grad is None else bend(grad, result))
+    before = _times(total, f)
+    return aten.cat.default(found, -1), aten.zeros_like.default(cell) if before is None else before
+
+
+@lstm_cell.backward
+def _(grads: Sequence[Tensor | None], cell: Tensor, result1: Tensor, result2: Tensor) -> tuple[Tensor, Tensor]:
+    return ops.opweave.lstm_cell_backward.default(*grads, result2, cell, result1)
+
+
+# ---- gated recurrent units -----------------------------------------------------------------------------------------
+
+
+@composite("opweave::gru_cell(Tensor from_input, Tensor from_hidden, Tensor hidden) -> (Tensor, Tensor)", explicit=True)
+def gru_cell(from_input: Tensor, from_hidden: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
+    """(hidden state, gates as they are used) after a step of Cho et al., 2014, with the reset gate behind the product.
+
+    Parameters
+    ----------
+    from_input, from_hidden : Tensor
+        The products: those of the reset, update and new gate side by side.
+    hidden : Tensor
+        Before the step.
+    """
+    _check("gru_cell", 3, hidden, from_input, from_hidden)
     r_x, z_x, n_x = aten.chunk.default(from_input, 3, -1)
     r_h, z_h, n_h = aten.chunk.default(from_hidden, 3, -1)
     r = aten.sigmoid.default(aten.add.Tensor(r_x, r_h))
     z = aten.sigmoid.default(aten.add.Tensor(z_x, z_h))
     n = aten.tanh.default(aten.add.Tensor(n_x, aten.mul.Tensor(r, n_h)))
-    return aten.add.Tensor(n, aten.mul.Tensor(z, aten.sub.Tensor(hidden, n)))
-
-
-def step(mode: str, from_input: Tensor, from_hidden: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    """The state after a step, from the two products."""
-    if mode == "LSTM":
-        return _lstm(aten.add.Tensor(from_input, from_hidden), (state[0], state[1]))
-    if mode == "GRU":
-        return (_gru(from_input, from_hidden, state[0]),)
-    total = aten.add.Tensor(from_input, from_hidden)
-    return (aten.relu.default(total) if mode == "RNN_RELU" else aten.tanh.default(total),)
-
-
-def _cell(
-    mode: str, gates: int, input: Tensor, state: Any, w_ih: Tensor, w_hh: Tensor, b_ih: Any, b_hh: Any
-) -> tuple[Tensor, ...]:
-    hidden = state[0]
-    rows = gates * hidden._sizes[-1]
-    if w_ih._sizes != (rows, input._sizes[-1]) or w_hh._sizes != (rows, hidden._sizes[-1]):
-        raise ShapeError(
-            f"{mode.lower()}_cell: the weights are ({rows}, {input._sizes[-1]}) and ({rows}, {hidden._sizes[-1]})",
-            got=describe([w_ih, w_hh]),
-        )
-    products = aten.linear.default(input, w_ih, b_ih), aten.linear.default(hidden, w_hh, b_hh)
-    return step(mode, *products, tuple(state))
+    return aten.add.Tensor(n, aten.mul.Tensor(z, aten.sub.Tensor(hidden, n))), aten.cat.default([r, z, n], -1)
 
 
 @composite(
-    "aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None)"
-    " -> (Tensor, Tensor)"
+    "opweave::gru_cell_backward(Tensor? grad_hidden, Tensor? grad_used, Tensor used, Tensor from_hidden, Tensor hidden)"
+    " -> (Tensor, Tensor, Tensor)",
+    explicit=True,
 )
-def lstm_cell(
-    input: Tensor, hx: list[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
-) -> tuple[Tensor, ...]:
-    if len(hx) != 2:
-        raise ShapeError("lstm_cell: the state is two tensors", got=describe(list(hx)))
-    return _cell("LSTM", 4, input, hx, w_ih, w_hh, b_ih, b_hh)
+def gru_cell_backward(
+    grad_hidden: Tensor | None, grad_used: Tensor | None, used: Tensor, from_hidden: Tensor, hidden: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of both products and of the state from those of the results of `gru_cell`, which may be missing."""
+    _check("gru_cell_backward", 3, hidden, used, from_hidden)
+    r, z, n = aten.chunk.default(used, 3, -1)
+    n_h = aten.chunk.default(from_hidden, 3, -1)[2]
+    of_r = of_z = of_n = None
+    if grad_used is not None:
+        of_r, of_z, of_n = aten.chunk.default(grad_used, 3, -1)
+    of_z = _plus(_times(grad_hidden, aten.sub.Tensor(hidden, n)), of_z)
+    of_n = _plus(_times(grad_hidden, aten.rsub.Scalar(z, 1)), of_n)
+    zero = aten.zeros_like.default(hidden) if grad_hidden is None and grad_used is None else None
+    new = zero if of_n is None else _from_tanh(of_n, n)
+    assert new is not None
+    of_r = _plus(aten.mul.Tensor(new, n_h), of_r)
+    assert of_r is not None
+    reset, update = _from_sigmoid(of_r, r), zero if of_z is None else _from_sigmoid(of_z, z)
+    assert update is not None
+    before = aten.zeros_like.default(hidden) if grad_hidden is None else aten.mul.Tensor(grad_hidden, z)
+    return (
+        aten.cat.default([reset, update, new], -1),
+        aten.cat.default([reset, update, aten.mul.Tensor(new, r)], -1),
+        before,
+    )
 
 
-_ONE_STATE = "(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor"
-
-
-@composite(f"aten::gru_cell{_ONE_STATE}")
-def gru_cell(
-    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
-) -> Tensor:
-    return _cell("GRU", 3, input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
-
-
-@composite(f"aten::rnn_tanh_cell{_ONE_STATE}")
-def rnn_tanh_cell(
-    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
-) -> Tensor:
-    return _cell("RNN_TANH", 1, input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
-
-
-@composite(f"aten::rnn_relu_cell{_ONE_STATE}")
-def rnn_relu_cell(
-    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
-) -> Tensor:
-    return _cell("RNN_RELU", 1, input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
-
-
-@composite("aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor")
-def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    if weight.ndim != 3 or input1._sizes[:-1] != input2._sizes[:-1]:
-        raise ShapeError(
-            "bilinear: expected (..., in1), (..., in2) and (out, in1, in2)", got=describe([input1, input2, weight])
-        )
-    out, first, second = weight._sizes
-    if input1._sizes[-1] != first or input2._sizes[-1] != second:
-        raise ShapeError("bilinear: the widths do not fit the weight", got=describe([input1, input2, weight]))
-    batch = list(input1._sizes[:-1])
-    rows = aten.reshape.default(input1, [-1, first])
-    wide = aten.matmul.default(rows, aten.reshape.default(aten.permute.default(weight, [1, 0, 2]), [first, -1]))
-    wide = aten.reshape.default(wide, [*batch, out, second])
-    found = aten.squeeze.dim(aten.matmul.default(wide, aten.unsqueeze.default(input2, -1)), -1)
-    return found if bias is None else aten.add.Tensor(found, bias)
+@gru_cell.backward
+def _(
+    grads: Sequence[Tensor | None], from_hidden: Tensor, hidden: Tensor, result1: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return ops.opweave.gru_cell_backward.default(*grads, result1, from_hidden, hidden)
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------
@@ -117,23 +164,31 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 @lstm_cell.with_samples
 def _(make: Make) -> Samples:
-    yield (make(2, 3), [make(2, 4), make(2, 4)], make(16, 3), make(16, 4), make(16), make(16)), {}
-    yield (make(2, 3), [make(2, 4), make(2, 4)], make(16, 3), make(16, 4)), {}
+    yield (make(3, 20), make(3, 5)), {}
+    yield (make(2, 3, 8), make(2, 3, 2)), {}
+    yield (make(8), make(2)), {}
 
 
-for _decl, _gates in ((gru_cell, 3), (rnn_tanh_cell, 1), (rnn_relu_cell, 1)):
-
-    @_decl.with_samples
-    def _(make: Make, rows: int = 4 * _gates) -> Samples:
-        yield (make(2, 3), make(2, 4), make(rows, 3), make(rows, 4), make(rows), make(rows)), {}
-        yield (make(2, 3), make(2, 4), make(rows, 3), make(rows, 4)), {}
-
-
-@bilinear.with_samples
+@gru_cell.with_samples
 def _(make: Make) -> Samples:
-    yield (make(2, 3), make(2, 4), make(5, 3, 4), make(5)), {}
-    yield (make(6, 2, 3), make(6, 2, 4), make(5, 3, 4)), {}
+    yield (make(3, 15), make(3, 15), make(3, 5)), {}
+    yield (make(6), make(6), make(2)), {}
 
 
-for _decl in (lstm_cell, gru_cell, rnn_tanh_cell, rnn_relu_cell, bilinear):
-    _decl.sample_dtypes = _FLOATING
+@lstm_cell_backward.with_samples
+def _(make: Make) -> Samples:
+    for missing in ((), (0,), (1,), (2,), (0, 1), (1, 2)):
+        grads = [None if i in missing else make(3, 20 if i == 2 else 5) for i in range(3)]
+        yield (*grads, make(3, 20, low=0.1, high=0.9), make(3, 5), make(3, 5)), {}
+
+
+@gru_cell_backward.with_samples
+def _(make: Make) -> Samples:
+    for missing in ((), (0,), (1,)):
+        grads = [None if i in missing else make(3, 15 if i else 5) for i in range(2)]
+        yield (*grads, make(3, 15, low=0.1, high=0.9), make(3, 15), make(3, 5)), {}
+
+
+_decls: Any = (lstm_cell, lstm_cell_backward, gru_cell, gru_cell_backward)
+for _decl in _decls:
+    _decl.sample_dtypes = (dtypes.float32, dtypes.float64)

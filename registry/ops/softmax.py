@@ -6,6 +6,7 @@ Each op is a composite of traceable ops. Where `explicit=True` an eager call com
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.copies import rounded, widened
 from opweave.registry.ops.kinds import composite
+from opweave.registry.ops.row_pieces import pieces_of_rows
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.scalar import convert_into, converted
 from opweave.registry.spec import contiguous
@@ -56,27 +58,32 @@ def _softmax_kernel(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     out = allocate_like(contiguous(self._sizes, result, self._device))
     if not self.numel():
         return out
-    xp = self._device.xp
-    work, total = _exponentials(xp, self, out, axis)
-    with np.errstate(all="ignore"):
-        xp.divide(work, total, out=work)
-        if work is not out._array:
-            convert_into(out._array, work)
+    for source, target, at in _in_pieces(self, out, axis):
+        _softmax_of_array(self._device.xp, self._dtype.compute.numpy, source, target, at)
     return out
 
 
-def _exponentials(xp: Any, self: Tensor, out: Tensor, axis: int) -> tuple[Any, Any]:
-    """(exp(x - max), their sums), the first in the result's memory where it has the compute type."""
-    source = self._array
-    compute = self._dtype.compute
-    if compute is not self._dtype:
-        source = converted(source, compute.numpy)
-    at = axis if self._sizes else None
-    work = out._array if out._dtype is compute else xp.empty(self._sizes, compute.numpy)
+def _in_pieces(self: Tensor, out: Tensor, axis: int) -> Iterable[tuple[Any, Any, int | None]]:
+    """Parts of the elements and of the result, with the dimension of their rows: whole arrays, or a few rows."""
+    source, target = self._array, out._array
+    if not self._sizes:
+        return [(source, target, None)]
+    if not self._device.is_host or axis != self.ndim - 1 or not source.flags.c_contiguous:
+        return [(source, target, axis)]
+    lines, results = (array.reshape(-1, self._sizes[-1]) for array in (source, target))
+    return ((lines[part], results[part], 1) for part in pieces_of_rows(*lines.shape))
+
+
+def _softmax_of_array(xp: Any, compute: Any, source: Any, out: Any, axis: int | None) -> None:
     with np.errstate(all="ignore"):
-        xp.subtract(source, xp.max(source, axis=at, keepdims=True), out=work)
+        if source.dtype != compute:
+            source = converted(source, compute)
+        work = out if out.dtype == compute else xp.empty(source.shape, compute)
+        xp.subtract(source, xp.max(source, axis=axis, keepdims=True), out=work)
         xp.exp(work, out=work)
-        return work, xp.sum(work, axis=at, keepdims=True)
+        xp.divide(work, xp.sum(work, axis=axis, keepdims=True), out=work)
+        if work is not out:
+            convert_into(out, work)
 
 
 @composite(
@@ -97,16 +104,21 @@ def _log_softmax_kernel(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     out = allocate_like(contiguous(self._sizes, result, self._device))
     if not self.numel():
         return out
-    xp = self._device.xp
-    source = self._array
-    if self._dtype.compute is not self._dtype:
-        source = converted(source, self._dtype.compute.numpy)
-    at = axis if self._sizes else None
-    with np.errstate(all="ignore"):
-        shifted = xp.subtract(source, xp.max(source, axis=at, keepdims=True))
-        total = xp.sum(xp.exp(shifted), axis=at, keepdims=True)
-        out._array[...] = xp.subtract(shifted, xp.log(total))
+    for source, target, at in _in_pieces(self, out, axis):
+        _log_softmax_of_array(self._device.xp, self._dtype.compute.numpy, source, target, at)
     return out
+
+
+def _log_softmax_of_array(xp: Any, compute: Any, source: Any, out: Any, axis: int | None) -> None:
+    with np.errstate(all="ignore"):
+        if source.dtype != compute:
+            source = converted(source, compute)
+        shifted = xp.subtract(source, xp.max(source, axis=axis, keepdims=True))
+        total = xp.sum(xp.exp(shifted), axis=axis, keepdims=True)
+        if out.dtype == compute:
+            xp.subtract(shifted, xp.log(total), out=out)
+        else:
+            convert_into(out, xp.subtract(shifted, xp.log(total)))
 
 
 @composite(

@@ -18,6 +18,7 @@ from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.fake_context import dynamic_size
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import composite, extern
+from opweave.registry.ops.ordering import beginning, order
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import pointwise_strides
 from opweave.registry.spec import TensorSpec, contiguous
@@ -33,17 +34,6 @@ def _check_order(op: str, self: Tensor, kinds: str) -> None:
         raise DTypeError(f"{op}: not defined for {self._dtype.name}", got=describe(self))
 
 
-def _order(xp: Any, array: Any, axis: int, descending: bool) -> Any:
-    """The places of the elements in order, by a stable sort."""
-    if array.dtype.kind not in "biuf":  # a half type that NumPy only stores
-        array = array.astype(dtypes.float32.numpy)
-    if not descending:
-        return xp.argsort(array, axis=axis, kind="stable")
-    # Backwards twice: equal elements stay in their order.
-    backwards = xp.argsort(xp.flip(array, axis), axis=axis, kind="stable")
-    return array.shape[axis] - 1 - xp.flip(backwards, axis)
-
-
 def _filled(self: Tensor, specs: Sequence[TensorSpec], axis: int, descending: bool, count: int | None) -> Any:
     """(elements, places) of the first `count` in order."""
     values, indices = (allocate_like(spec) for spec in specs)
@@ -52,9 +42,10 @@ def _filled(self: Tensor, specs: Sequence[TensorSpec], axis: int, descending: bo
         values._array[...] = self._array
         indices._array[...] = 0
     elif values.numel():
-        places = _order(xp, self._array, axis, descending)
-        if count is not None:
-            places = places[(slice(None),) * axis + (slice(0, count),)]
+        if count is None:
+            places = order(xp, self._array, axis, descending)
+        else:
+            places = beginning(xp, self._array, axis, descending, count)
         indices._array[...] = places
         values._array[...] = xp.take_along_axis(self._array, places, axis=axis)
     return values, indices

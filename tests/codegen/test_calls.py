@@ -25,7 +25,8 @@ from opweave.registry import dtypes, replay
 from opweave.registry.errors import AutogradError, ShapeError
 from opweave.registry.keys import DispatchMode
 from opweave.registry.op import OpOverload, registry
-from opweave.registry.tape import Loop, Tape, Value, record
+from opweave.registry.tape import Loop, Tape, Value
+from opweave.registry.tape_recorder import record
 from opweave.registry.tensor import Tensor
 
 aten = ops.aten

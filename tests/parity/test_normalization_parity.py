@@ -13,10 +13,10 @@ from oracle import check, close
 import opweave
 from opweave.registry.errors import ArgumentError, ShapeError
 from opweave.registry.op import OpOverload
-from opweave.registry.ops import normalization
+from opweave.registry.ops import layer_normalization, normalization
 
 
-@pytest.mark.parametrize("op", ops_with_samples(normalization), ids=str)
+@pytest.mark.parametrize("op", [*ops_with_samples(layer_normalization), *ops_with_samples(normalization)], ids=str)
 def test_matches_pytorch(op: OpOverload) -> None:
     assert check(op)
 

@@ -12,7 +12,7 @@ from opweave.nn.parameter import Parameter
 from opweave.nn.utils.rnn import PackedSequence
 from opweave.registry.errors import ArgumentError, DomainError, ShapeError
 from opweave.registry.op import ops
-from opweave.registry.ops.recurrent import step
+from opweave.registry.ops.cells import step
 from opweave.registry.tensor import Tensor, describe
 
 aten = ops.aten

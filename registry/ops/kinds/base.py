@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from opweave.registry import dtypes
 from opweave.registry.autograd.formula import Derivative, Formula
 from opweave.registry.batched import Level
 from opweave.registry.batching import Rule, one_by_one
@@ -298,7 +299,8 @@ def differs(value: Any, dtype: DType) -> bool:
 
 def store(k: ArrayScalars, target: Any, array: Any, dtype: DType) -> None:
     """Write values into an array, converted as casts are."""
-    if hasattr(array, "dtype") and array.dtype == target.dtype:
-        target[...] = array
-    else:
-        target[...] = k.cast(array, dtype)
+    if not hasattr(array, "dtype") or array.dtype != target.dtype:
+        array = k.cast(array, dtype)
+    if type(target) is np.ndarray and np.ndim(array) == 0 and target.dtype == dtypes.bfloat16.numpy:  # one by one else
+        target, array = target.view(np.int16), np.asarray(array, target.dtype).view(np.int16)
+    target[...] = array

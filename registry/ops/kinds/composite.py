@@ -28,6 +28,8 @@ class CompositeDecl(Decl):
     kind = "composite"
     is_composite = True
     checks_devices = True
+    #: Whether it writes its first argument by `copy_` alone.
+    copies_back = False
     apart = "composite op"
 
     def __init__(
@@ -109,3 +111,5 @@ def declare_copied_back(schema: str, functional: CompositeDecl, tags: TagLike = 
     @composite(schema, tags=tags)
     def body(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return ops.aten.copy_.default(self, functional.body(before_write(self, *args), *args, **kwargs))
+
+    body.copies_back = True

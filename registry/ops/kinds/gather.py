@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Unpack
+
+import numpy as np
 
 from opweave.registry.ops.kinds.composite import ExternDecl
 from opweave.registry.ops.kinds.loops import Call, Demand, Index, Operand, Point, Size, Space
 from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.ops.kinds.writing import with_traits
 from opweave.registry.spec import TensorSpec
+from opweave.registry.tape import NotTaped, Tape, Value
+from opweave.registry.tensor import Tensor
 
 
 class Place(NamedTuple):
@@ -53,6 +58,36 @@ class Places(NamedTuple):
         places = [part for part in self.at if isinstance(part, Place) and part.index == operand]
         return [demand.at(place.at(demand.index, zero)) for place in places]
 
+    def written(self, tape: Tape, moved: Value, sizes: Sequence[int], result: Sequence[int]) -> _Written:
+        """How native code finds the elements of `moved`, which lies as the source does, at an index of the result.
+
+        Raises
+        ------
+        NotTaped
+            If there is more than one index tensor.
+        """
+        axes = [d for d, part in enumerate(self.at) if isinstance(part, Place)]
+        if len(axes) != 1 or len(sizes) != len(self.at):
+            raise NotTaped("not one index tensor")
+        (axis,) = axes
+        strides, steps = [0] * len(result), [0] * len(result)
+        for d, part in enumerate(self.at):
+            if not isinstance(part, Place):
+                strides[part] = moved.strides[d]
+        place = self.at[axis]
+        assert isinstance(place, Place)
+        numbers = tape.value(place.index)
+        if numbers.dtype.kind != "i":
+            raise NotTaped("no numbers of places")
+        numbers = tape.converted(numbers, np.dtype(np.int64))
+        for d, size, stride in zip(place.dims, numbers.sizes, numbers.strides, strict=True):
+            steps[d] = 0 if size == 1 else stride
+        whole = tuple(result)
+        return _Written(
+            numbers._replace(sizes=whole, strides=tuple(steps)), moved._replace(sizes=whole, strides=tuple(strides)),
+            (moved.strides[axis] * moved.dtype.itemsize, sizes[axis], int(self.wraps)),
+        )  # fmt: skip
+
     def evaluate(self, call: Call, point: Point) -> list[Any]:
         """The place in each dimension of the source, for an element of the result."""
         demand, zero = point.demand, call.indices.ZERO
@@ -61,6 +96,14 @@ class Places(NamedTuple):
             else demand.index[part]
             for part in self.at
         ]  # fmt: skip
+
+
+class _Written(NamedTuple):
+    """What a loop over places takes: their numbers, the memory that they are in, and what the loop reads besides."""
+
+    numbers: Value
+    memory: Value
+    data: tuple[int, ...]
 
 
 class Scatter(NamedTuple):
@@ -83,13 +126,17 @@ class Scatter(NamedTuple):
     @property
     def sizes(self) -> tuple[Size, ...]:
         """Sizes of what is written: values, broadcast."""
+        return self.sizes_by(lambda operand: operand.sizes)
+
+    def sizes_by(self, sizes_of: Callable[[Any], Sequence[Size]]) -> tuple[Size, ...]:
+        """The same, by the sizes of each operand."""
         whole: dict[int, Size] = {}
         indexed: dict[int, Size] = {}
-        for part, size in zip(self.places.at, self.places.source.sizes, strict=True):
+        for part, size in zip(self.places.at, sizes_of(self.places.source), strict=True):
             if not isinstance(part, Place):
                 whole[part] = size
                 continue
-            for d, extent in zip(part.dims, part.index.sizes, strict=True):
+            for d, extent in zip(part.dims, sizes_of(part.index), strict=True):
                 if extent != 1 or d not in indexed:
                     indexed[d] = extent
         # A dimension that both count (in `scatter_add`) is as long as the index is.
@@ -143,6 +190,14 @@ class GatherDecl(ExternDecl):
         places = self.places(*call.arguments())
         assert places is not None, "a call without places is no part of a kernel"
         return point.gather(places.source, places.evaluate(call, point), places.wraps)
+
+    def replay(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
+        places = self.places(*self.bind(args, kwargs))
+        if places is None or not result.numel():
+            raise NotTaped(str(self.op))
+        source = tape.value(places.source)
+        numbers, memory, data = places.written(tape, source, source.sizes, result._sizes)
+        tape.map("taken", [numbers, memory], tape.made(result), data)
 
     def reads_memory(self, call: Call, operand: Operand) -> bool:
         places = self.places(*call.arguments())
@@ -207,6 +262,33 @@ class ScatterDecl(ExternDecl):
         found = self._found(call)
         value = point.k.cast(point.value(found.values, found.written(call, point.demand)), call.result._dtype)
         point.scatter(value, found.places.evaluate(call, point), found.places.wraps, found.accumulate)
+
+    def replay(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
+        found = self.target(*self.bind(args, kwargs))
+        if found is None:
+            raise NotTaped(str(self.op))
+        places, sizes = found.places, found.sizes_by(lambda t: t._sizes)
+        source, values = tape.value(places.source), tape.value(found.values)
+        made = whole = tape.made(result)
+        adds = found.accumulate
+        if adds and made.dtype != result._dtype.compute.numpy:
+            whole = tape.scratch(made.sizes, np.dtype(np.float32))
+            values = tape.converted(values, whole.dtype)
+        if not math.prod(sizes) or len(values.sizes) > len(sizes) or values.dtype != whole.dtype:
+            raise NotTaped(str(self.op))
+        tape.map("copied" if source.dtype == whole.dtype else "cast", [source], whole)
+        numbers, memory, data = places.written(tape, whole, whole.sizes, sizes)
+        # Elements for one place have to come in their order.
+        if sum(size > 1 and not stride for size, stride in zip(sizes, memory.strides, strict=True)) > 1:
+            raise NotTaped("places in several dimensions")
+        lead = len(sizes) - len(values.sizes)
+        steps = [0 if size == 1 else stride for size, stride in zip(values.sizes, values.strides, strict=True)]
+        if any(size not in (1, n) and size < n for size, n in zip(values.sizes, sizes[lead:], strict=True)):
+            raise NotTaped(str(self.op))
+        values = values._replace(sizes=sizes, strides=(*(0,) * lead, *steps))
+        tape.map("added" if adds else "scattered", [numbers, values], memory, data)
+        if made is not whole:
+            tape.map("cast", [whole], made)
 
     def reads_memory(self, call: Call, operand: Operand) -> bool:
         found = self.target(*call.arguments())

@@ -16,7 +16,7 @@ Before it, two ways remember for the layouts of a call what it leads to, a *plan
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -27,7 +27,7 @@ from opweave.registry.device import cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.ops.kinds.base import IGNORED, Decl, differs, handler, reset_errors, set_errors, store
 from opweave.registry.ops.kinds.replayed_numbers import replay_numbers
-from opweave.registry.ops.kinds.ufunc_plan import UfuncPlan, trace
+from opweave.registry.ops.kinds.ufunc_plan import PIECE, UfuncPlan, trace
 from opweave.registry.promote import can_cast
 from opweave.registry.scalar import ArrayScalars, converted
 from opweave.registry.schema import Argument
@@ -82,6 +82,9 @@ class _Large(NamedTuple):
     order : tuple of int or None
         The dimensions in the order of memory, which is one for all tensors; None where there is one call to make,
         which takes arrays as they are.
+    block : tuple of int or None
+        Where tensors lie in different ways and the result is row-major: the dimension that is cut into blocks, whose
+        operands are laid out like the result, and elements of a block along it.
     """
 
     spec: TensorSpec
@@ -90,6 +93,7 @@ class _Large(NamedTuple):
     ufuncs: UfuncPlan
     places: tuple[int, ...]
     order: tuple[int, ...] | None
+    block: tuple[int, int] | None = None
 
     def run(self, arrays: Sequence[Any], out: Tensor | None) -> Tensor:
         """Compute into `out` or a new tensor."""
@@ -100,7 +104,9 @@ class _Large(NamedTuple):
         target = out._array
         token = set_errors(IGNORED)
         try:
-            if self.order is None:
+            if self.block is not None:
+                self._run_blocks(arrays, target)
+            elif self.order is None:
                 self.ufuncs.call(arrays, target)
             else:
                 flat = [array.transpose(self.order).reshape(-1) for array in arrays]
@@ -108,6 +114,24 @@ class _Large(NamedTuple):
         finally:
             reset_errors(token)
         return out
+
+    def _run_blocks(self, arrays: Sequence[Any], target: Any) -> None:
+        assert self.block is not None
+        dim, size = self.block
+        sizes = self.spec.sizes
+        whole = [np.broadcast_to(array, sizes) for array in arrays]
+        # What is the same in all blocks is laid out once.
+        same = [a[(0,) * dim].reshape(-1) if size >= sizes[dim] and not any(a.strides[:dim]) else None for a in whole]
+
+        def blocks() -> Iterator[tuple[list[Any], Any]]:
+            for start in range(0, sizes[dim], size):  # a smaller one comes last
+                for outer in np.ndindex(sizes[:dim]):
+                    at = (*outer, slice(start, start + size))
+                    flat = [a[at].reshape(-1) if one is None else one for a, one in zip(whole, same, strict=True)]
+                    yield flat, target[at].reshape(-1)
+
+        first = min(size, sizes[dim]) * math.prod(sizes[dim + 1 :])
+        self.ufuncs.run_pieces(blocks(), first, not any(np.may_share_memory(a, target) for a in arrays))
 
 
 class _ByNumbers(dict[str, "_Large | tuple[()]"]):
@@ -366,14 +390,17 @@ class PointwiseEager(Decl):
             ufuncs = self._ufuncs_for(_NUMPY, values, attributes, compute, result)
         if ufuncs is None:
             return None
-        order = None
+        order = block = None
         if not ufuncs.is_one_call or any(t._dtype is not compute for t in tensors):
-            if not _one_layout(spec, operands, None):
-                return None
-            order = tuple(sorted(range(len(spec.sizes)), key=lambda d: -spec.strides[d]))
+            if _one_layout(spec, operands, None):
+                order = tuple(sorted(range(len(spec.sizes)), key=lambda d: -spec.strides[d]))
+            else:
+                block = _block_of(spec)
+                if block is None:
+                    return None
         item = result.itemsize
         byte_strides = tuple([stride * item for stride in spec.strides])
-        return _Large(spec, span(spec.sizes, spec.strides) * item, byte_strides, ufuncs, places, order)
+        return _Large(spec, span(spec.sizes, spec.strides) * item, byte_strides, ufuncs, places, order, block)
 
     # ---- any operands ------------------------------------------------------------------------------------------------
 
@@ -472,7 +499,23 @@ class PointwiseEager(Decl):
             for v in flat:
                 piece = v[start : start + _CHUNK] if isinstance(v, np.ndarray) and v.ndim else v
                 pieces.append(converted(piece, compute.numpy) if differs(piece, compute) else piece)
-            store(k, out[start : start + _CHUNK], self.body(k, *pieces, **attributes), target._dtype)
+            found = self.body(k, *pieces, **attributes)
+            if np.ndim(found) == 0:  # which depends on no element
+                store(k, out, found, target._dtype)
+                return
+            store(k, out[start : start + _CHUNK], found, target._dtype)
+
+
+def _block_of(spec: TensorSpec) -> tuple[int, int] | None:
+    """How a row-major result is cut into blocks that stay in the cache, as (dimension, elements along it)."""
+    if not spec.sizes or spec.strides != contiguous_strides(spec.sizes):
+        return None
+    inner = 1
+    for dim in range(len(spec.sizes) - 1, 0, -1):
+        if inner * spec.sizes[dim] > PIECE:
+            return dim, max(1, PIECE // inner)
+        inner *= spec.sizes[dim]
+    return 0, max(1, PIECE // inner)
 
 
 def _operand_value(xp: Any, operand: Any, compute: DType, device: Any) -> Any:

@@ -170,9 +170,12 @@ class ReductionDecl(Decl):
     def replay(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
         axes, compute, found, _, count = self._planned(args, kwargs)
         function = _UFUNCS.get(self.combine)
-        if function is None or compute.numpy is None or not count:
+        if compute.numpy is None or not count or not result.numel():
             raise NotTaped(str(self.op))
         source = tape.converted(tape.value(args[0]), compute.numpy)
+        if function is None:
+            tape.find(self.combine, source, axes, tape.made(result))
+            return
         if self.combine == "sum" and _has_two_levels(source.dtype, source.sizes, axes):
             raise NotTaped("a sum in two levels")
         made = whole = tape.made(result)

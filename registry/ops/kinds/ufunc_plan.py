@@ -10,7 +10,7 @@ evaluated as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -171,27 +171,49 @@ class UfuncPlan(NamedTuple):
         if self.is_one_call and (not self.steps or all(map(_has_type, inputs, self.inputs))):
             self.call(inputs, out)
             return
-        size = min(PIECE, out.size)
-        table, calls = self._placed(size, not any(np.may_share_memory(v, out) for v in inputs))
-        converted = len(inputs) + 1
-        # Where an input of another type is converted to.
-        places = [None if _has_type(v, dtype) else np.empty(size, dtype)
-                  for v, dtype in zip(inputs, self.inputs, strict=True)]  # fmt: skip
-        for start in range(0, out.size, PIECE):
-            stop = start + PIECE
-            if stop > out.size:
-                stop, size = out.size, out.size - start
+
+        def pieces() -> Iterator[tuple[list[Any], Any]]:
+            for start in range(0, out.size, PIECE):
+                yield [v[start : start + PIECE] for v in inputs], out[start : start + PIECE]
+
+        self.run_pieces(pieces(), min(PIECE, out.size), not any(np.may_share_memory(v, out) for v in inputs))
+
+    def run_pieces(self, pieces: Iterable[tuple[Sequence[Any], Any]], size: int, apart: bool) -> None:
+        """Write the result piece by piece.
+
+        Parameters
+        ----------
+        pieces : iterable of (sequence of numpy.ndarray, numpy.ndarray)
+            The inputs, of any type, and where the result goes, each with as many elements, one after another.
+        size : int
+            Elements of the first piece; none has more, and once one has less, so have all behind it.
+        apart : bool
+            Whether the result shares no memory with the inputs.
+        """
+        table, calls = self._placed(size, apart)
+        result = len(self.inputs)
+        # Where an input of another type is converted to, and what it was converted from.
+        places: list[Any] = [None] * result
+        known: list[Any] = [None] * result
+        for inputs, out in pieces:
+            if out.size < size:
+                size = out.size
                 places = [None if place is None else place[:size] for place in places]
-                table[converted:] = [v[:size] if isinstance(v, np.ndarray) and v.ndim else v for v in table[converted:]]
-            for i, (value, place) in enumerate(zip(inputs, places, strict=True)):
-                if place is None:
-                    table[i] = value[start:stop]
-                else:
-                    convert_into(place, value[start:stop])
-                    table[i] = place
-            table[converted - 1] = out[start:stop]
-            for function, args, result in calls:
-                function(*[table[i] for i in args], out=table[result])
+                known = [None] * result
+                table[result + 1 :] = [
+                    v[:size] if isinstance(v, np.ndarray) and v.ndim else v for v in table[result + 1 :]
+                ]
+            for i, (value, dtype) in enumerate(zip(inputs, self.inputs, strict=True)):
+                if _has_type(value, dtype):
+                    table[i] = value
+                elif known[i] is not value:
+                    if places[i] is None:
+                        places[i] = np.empty(size, dtype)
+                    convert_into(places[i], value)
+                    table[i], known[i] = places[i], value
+            table[result] = out
+            for function, args, place in calls:
+                function(*[table[i] for i in args], out=table[place])
 
     def write(self, tape: Tape, inputs: Sequence[Value], out: Value) -> None:
         """Write the steps down, for inputs that broadcast to the result."""
