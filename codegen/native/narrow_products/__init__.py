@@ -57,7 +57,8 @@ class _Module(Tiles):
         if self.kind.tiles:
             return self._tile_functions()
         chosen = [(h, v) for v in self._vectors() for h in self._high(v)]
-        heights, micros = (", ".join(texts) for texts in zip(*[(f"i64 {h}", f"ptr @micro.{h}x{v}") for h, v in chosen]))
+        heights = ", ".join(f"i64 {h}" for h, _ in chosen)
+        micros = ", ".join(f"ptr @micro.{h}x{v}" for h, v in chosen)
         return [
             f"@heights = internal constant [{len(chosen)} x i64] [{heights}]",
             f"@micros = internal constant [{len(chosen)} x ptr] [{micros}]",
