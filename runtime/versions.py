@@ -55,7 +55,7 @@ def make(request: Request, wanted: Wanted) -> Entry:
         module = captured.module
         _graph_log.debug("%s", print_graph(module.graph, name, takes_self=bool(module.constants)))
     if blas.is_native() and any(n.op == "call_function" and blas.is_product(n) for n in captured.module.graph):
-        preparing.begin(blas.code(), narrow_products.float_code())
+        preparing.begin(narrow_products.float_code(), blas.code())
     calls = [n for n in captured.module.graph if n.op == "call_function"]
     types = {n.meta["val"]._dtype for n in calls if convolution.convolution_of(n) is not None}
     multiplied = {narrow.a.meta["val"]._dtype for n in calls if (narrow := narrow_products.product_of(n)) is not None}

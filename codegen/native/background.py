@@ -4,8 +4,8 @@
     ...  # the next kernel is lowered meanwhile
     obj = task.result()
 
-One thread works off what was begun, in that order; LLVM, which llvmlite lets one thread into, has no use for more. Who
-asks for a result first has it made, this thread or that one, so nothing is lost where there is no thread: while the
+One thread works off what was begun, in that order. Who asks for a result that nobody has begun makes it, and who would
+have to wait for one does other things that wait meanwhile. So nothing is lost where there is no thread: while the
 interpreter ends, and in a child that was forked meanwhile.
 """
 
@@ -14,11 +14,11 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 from opweave.registry import forking
-from opweave.registry.interrupts import let_through
+from opweave.registry.interrupts import contextmanager, let_through
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ class Task(Generic[T]):
 
     def result(self) -> T:
         """What it made, or its exception."""
-        with self._lock:
+        with busily(self._lock):
             if self._work is not None:
                 try:
                     self._made = self._work()
@@ -60,26 +60,46 @@ class Task(Generic[T]):
             let_through(error)
 
 
+@contextmanager
+def busily(lock: Any) -> Iterator[None]:
+    """Hold a lock; what waits to be done is done while another thread has it."""
+    while not lock.acquire(blocking=False):
+        other = _take()
+        if other is None:
+            lock.acquire()
+            break
+        other.run()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 _waiting: deque[Task[Any]] = deque()
 #: Held for moments: who takes the last task leaves before another may be begun.
 _state = forking.short_lock()
 _is_running = False
 
 
-def begin(*works: Callable[[], T]) -> list[Task[T]]:
+def begin(*works: Callable[[], T], first: bool = False) -> list[Task[T]]:
     """Have some things made one after the other; the process ends no sooner than it.
 
     Parameters
     ----------
     *works : callable
         Each makes one.
+    first : bool
+        Whether they go before what was begun earlier.
     """
     global _is_running
     tasks = [Task(work) for work in works]
     if not tasks or _cores() == 1:
         return tasks
     with _state:
-        _waiting.extend(tasks)
+        if first:
+            _waiting.extendleft(reversed(tasks))
+        else:
+            _waiting.extend(tasks)
         if not _is_running:
             try:
                 threading.Thread(target=_work_off, name="opweave: native code").start()
@@ -93,11 +113,17 @@ def _work_off() -> None:
     global _is_running
     while True:
         with _state:
-            if not _waiting:
+            task = _take()
+            if task is None:
                 _is_running = False
                 return
-            task = _waiting.popleft()
         task.run()
+
+
+def _take() -> Task[Any] | None:
+    """The next thing to do."""
+    with _state:
+        return _waiting.popleft() if _waiting else None
 
 
 def _cores() -> int:

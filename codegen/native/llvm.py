@@ -1,11 +1,13 @@
 """LLVM IR to object code.
 
-Everything here may be called from any thread (llvmlite serialises its calls, so compilations do not run in parallel).
+Everything here may be called from any thread. llvmlite lets one thread into LLVM at a time; instructions are chosen
+outside of that (`_Lane`), which is most of the work, so that two threads compile twice as much.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import platform
 import sys
@@ -141,9 +143,68 @@ def compile_object(llvm_ir: str, *, name: str = "kernel", level: int = CLEANED) 
     with interrupts.deferred():
         interrupts.checkpoint()
         with _optimised(llvm_ir, name, level) as module:
-            image = target_machine().emit_object(module)
+            image = _emitted(module)
         interrupts.checkpoint()
     return seal(image)
+
+
+class _Lane:
+    """What one thread at a time chooses instructions by: a description of this machine is for one thread.
+
+    Modules in contexts of their own share nothing, so LLVM needs no lock between lanes. A fork waits for all of them:
+    what a thread in LLVM holds would be held in the child for good.
+    """
+
+    def __init__(self) -> None:
+        self.lock = forking.short_lock()
+
+    @functools.cached_property
+    def machine(self) -> Any:
+        return new_target_machine()
+
+    def emit(self, module: Any) -> bytes:
+        """The object file of a module."""
+        ll, library = loaded(), _library()
+        with ll.ffi.OutputString() as message:
+            buffer = library.LLVMPY_TargetMachineEmitToMemory(self.machine, module, 1, message)
+            if not buffer:
+                raise RuntimeError(str(message))
+        try:
+            return ctypes.string_at(library.LLVMPY_GetBufferStart(buffer), library.LLVMPY_GetBufferSize(buffer))
+        finally:
+            library.LLVMPY_DisposeMemoryBuffer(buffer)
+
+
+_LANES = (_Lane(), _Lane())
+
+
+def _emitted(module: Any) -> bytes:
+    """The object file of a module, by a lane that is free or the first that gets it."""
+    lane = next((lane for lane in _LANES if lane.lock.acquire(blocking=False)), None)
+    if lane is None:
+        lane = _LANES[0]
+        lane.lock.acquire()
+    try:
+        return lane.emit(module)
+    finally:
+        lane.lock.release()
+
+
+@functools.cache
+def _library() -> Any:
+    """The library below llvmlite's binding, without the binding's lock."""
+    library: Any = ctypes.CDLL(loaded().ffi.lib._name)
+    for name, result in (
+        ("TargetMachineEmitToMemory", ctypes.c_void_p),
+        ("GetBufferStart", ctypes.c_void_p),
+        ("GetBufferSize", ctypes.c_size_t),
+        ("DisposeMemoryBuffer", None),
+    ):
+        function = getattr(library, f"LLVMPY_{name}")
+        function.restype = result
+        if name != "TargetMachineEmitToMemory":
+            function.argtypes = [ctypes.c_void_p]
+    return library
 
 
 def assembly(llvm_ir: str, *, name: str = "kernel", level: int = CLEANED) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from opweave.codegen import cache
-from opweave.codegen.native import linking
+from opweave.codegen.native import background, linking
 from opweave.codegen.native.sealed import opened
 from opweave.registry import forking, interrupts
 from opweave.registry.dataclass import dataclass
@@ -125,8 +125,8 @@ def keep_forever(value: object) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
 
 
-#: Held while code of the runtime is fetched, so that no two threads compile one piece.
-_fetching = forking.lock()
+#: Held while code of the runtime is fetched, by its name, so that no two threads compile one piece.
+_fetching: dict[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class Code:
         def make() -> bytes:
             return load_heavy(_LLVM).compile_object(self.source(), name=self.name, level=self.level)
 
-        with _fetching:
+        with background.busily(_fetching.setdefault(self.name, forking.lock())):
             return cache.fetch_object(self._key(), make)
 
     def is_kept(self) -> bool:

@@ -22,9 +22,10 @@ def begin(*more: objects.Code) -> None:
     """Have compiled what the cache does not have, and this too, once."""
     if not HAS_NATIVE:
         return
-    new = [code for code in (*_FIRST, *more) if code.name not in _seen]
-    _seen.update(code.name for code in new)
-    background.begin(*[functools.partial(_prepare, code) for code in new])
+    for codes, first in ((_FIRST, False), (more, True)):  # what only some programs need takes longest
+        new = [code for code in codes if code.name not in _seen]
+        _seen.update(code.name for code in new)
+        background.begin(*[functools.partial(_prepare, code) for code in new], first=first)
 
 
 def _prepare(code: objects.Code) -> None:
