@@ -59,13 +59,14 @@ def _snapshot(value: Any) -> Any:
     NotTaped
         If it is of a type that native code does not compare.
     """
-    kind = value.__class__
+    kind: Any = value.__class__
     if kind in (int, float, str) or kind in _PLAIN:
         return value
     if kind is slice:
         return slice(_snapshot(value.start), _snapshot(value.stop), _snapshot(value.step))
     if kind in (tuple, list, Size):
-        return kind([_snapshot(item) for item in value])
+        make: Any = kind
+        return make([_snapshot(item) for item in value])
     raise NotTaped(f"an argument of type {kind.__name__}")
 
 
@@ -454,6 +455,6 @@ def _finish_several(results: Any, tape: Tape, given: tuple[Any, ...], again: Any
                 raise NotTaped("a history of its own")
         nodes.append(node)
     try:
-        return finishing(tape.calls, given, nodes, False, again, type(results))
+        return finishing(tape.calls, given, nodes, False, again, results.__class__)
     except Unlike:
         raise NotTaped("a history of its own") from None

@@ -24,13 +24,10 @@ from opweave.codegen.triton_cpu import (
     dot_scaled,
     effects,
     elementwise,
-    inline_asm,
     libdevice,
     mapping,
     math,
     memory,
-    ptx_arithmetic,
-    ptx_conversions,
     reduce,
     shuffle,
     tiles,
@@ -46,15 +43,18 @@ from opweave.codegen.triton_cpu.loops import materialize, nest, transposed_loads
 from opweave.codegen.triton_cpu.materialize import before_write, overlap, side_buffers, side_outputs
 from opweave.codegen.triton_cpu.operations import ROOTS, WRITES, lazy, operation, root
 from opweave.codegen.triton_cpu.refusal import unsupported
+from opweave.registry.loading import load_heavy
 from opweave.registry.triton.inline import inline_calls
 from opweave.registry.triton.ttir import Block, Function, Op, Value, parse
 
 _log = logging.getLogger("opweave.lowering")
 _RULES = (
-    access, affine, control, dot, dot_scaled, effects, elementwise, inline_asm, libdevice, mapping, math,
-    memory, ptx_arithmetic, ptx_conversions, reduce, shuffle, tiles, undefined,
+    access, affine, control, dot, dot_scaled, effects, elementwise, libdevice, mapping, math, memory, reduce, shuffle,
+    tiles, undefined,
 )  # fmt: skip
 """What registers the rules of operations when it is imported."""
+_PTX = ("inline_asm", "ptx_arithmetic", "ptx_conversions")
+"""The same of an operation that few kernels have."""
 
 
 def lower(
@@ -98,6 +98,9 @@ def lower(
     if features.sanitize:
         undefined.follow(function)
     ops = number(function)
+    if any(op.name == "tt.elementwise_inline_asm" for op in ops):
+        for rules in _PTX:
+            load_heavy(f"opweave.codegen.triton_cpu.{rules}")
     hints = {a: d for a, d in zip(function.args, function.divisibility, strict=True) if a.type.elem != "ptr"}
     distinct = distinct and not features.sanitize
     cx = Context(features, Reach(ops), hints, function.args if distinct else ())

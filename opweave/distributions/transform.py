@@ -32,6 +32,12 @@ class Transform:
         What it takes, and what it gives.
     bijective : bool
         Whether there is an inverse.
+
+    Examples
+    --------
+    >>> doubled: opweave.distributions.Transform = opweave.distributions.AffineTransform(0.0, 2.0)
+    >>> doubled.inv(opweave.tensor([2.0])), doubled.log_abs_det_jacobian(opweave.ones(1), opweave.ones(1))
+    (tensor([1.]), tensor([0.6931]))
     """
 
     bijective = False
@@ -331,7 +337,7 @@ class ReshapeTransform(Transform):
     Examples
     --------
     >>> opweave.distributions.ReshapeTransform((2, 2), (4,))(opweave.ones(3, 2, 2)).shape
-    (3, 4)
+    opweave.Size([3, 4])
     """
 
     bijective = True

@@ -134,7 +134,7 @@ class LogisticNormal(TransformedDistribution):
     Examples
     --------
     >>> opweave.distributions.LogisticNormal(opweave.zeros(3), opweave.ones(3)).event_shape
-    (4,)
+    opweave.Size([4])
     """
 
     has_rsample = True  # type: ignore[assignment]
