@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -49,6 +50,8 @@ SMALL = 1 << 15
 #: Elements of a result up to which a product of float32 is made by native code of one's own, which packs an operand
 #: once for all slabs; for larger ones BLAS takes no longer.
 OWN = 1 << 19
+#: Columns, and multiplications, from which on it is.
+_BROAD, _MANY = 16, MOST_PRODUCTS + 1
 #: Columns of a block of a small product, in registers together; a narrower one where there are fewer.
 _WIDTHS = {"float": (8, 1), "double": (4, 1)}
 #: Multiplications a nanosecond of one core, about: tells the pool that helpers are worth waking.
@@ -80,6 +83,11 @@ def is_product(node: Node) -> bool:
         and value._device.type == "cpu"
         and len(value._sizes) <= 4
     )
+
+
+def sizes_of(node: Node) -> tuple[Sequence[Any], Any]:
+    """Of the result of such a call, and how many terms it sums."""
+    return node.meta["val"]._sizes, node.args[0].meta["val"]._sizes[-1]
 
 
 def multiply(out: Tensor, a: Tensor, b: Tensor) -> None:
@@ -143,6 +151,8 @@ def run(
     """`multiply_then` of what is at addresses, by NumPy's BLAS, which must be OpenBLAS."""
     library = _library()
     assert library is not None
+    if is_own(dtype, out[1], a[1][-1]):
+        library.have_own()
     words = words_of(dtype, out, a, b)
     kernel = None if launch is None else library.launcher_of(launch)
     if kernel is not None and kernel.is_plain and all(isinstance(value, int) for value in arguments):
@@ -169,16 +179,40 @@ def _steps(strides: Sequence[Any]) -> tuple[Any, ...]:
     return (0, 0, *strides)[-4:]
 
 
-def native_product() -> int | None:
-    """Address of `i32 opweave_product(ptr words)`; None where NumPy's BLAS is not OpenBLAS."""
+def native_product(dtype: DType, out: Sequence[Any], k: Any) -> int | None:
+    """Address of `i32 opweave_product(ptr words)`; None where NumPy's BLAS is not OpenBLAS.
+
+    Parameters
+    ----------
+    dtype, out, k
+        A type and the sizes of a result that it will make, and how many terms are summed; not all may be fixed.
+    """
     library = _library()
+    if library is not None and is_own(dtype, out, k):
+        library.have_own()
     return None if library is None else library.address
 
 
 def loop_of(dtype: DType) -> tuple[int, int] | None:
     """The address of a product as a loop (see `registry.tape`), and what it is given besides; None if there is none."""
     library = _library() if dtype in _TYPES else None
+    if library is not None and dtype is dtypes.float32:
+        library.have_own()
     return None if library is None else (library.loop, _TYPES[dtype])
+
+
+def is_own(dtype: DType, out: Sequence[Any], k: Any) -> bool:
+    """Whether native code of one's own may make a product, as `product.ll` decides; as of `native_product`."""
+    m, n = out[-2:]
+    if dtype is not dtypes.float32 or math.prod(size for size in out[:-2] if isinstance(size, int)) != 1:
+        return False
+    if not all(isinstance(size, int) for size in (m, n, k)):
+        return True
+    return m > 1 and n >= _BROAD and m * n * k >= _MANY and (m <= LONG or m * n <= OWN)
+
+
+#: Where `product.ll` finds the address of that code, once a product was asked for that it makes.
+_own_at = ctypes.c_void_p(None)
 
 
 def is_native() -> bool:
@@ -224,6 +258,8 @@ class _Blas:
         How many threads OpenBLAS has.
     launcher_of : callable
         What stands behind a function that launches a kernel, or None.
+    wide : bool
+        Whether registers have 512 bits.
     """
 
     multiply: Callable[..., None]
@@ -233,6 +269,12 @@ class _Blas:
     leave: Callable[[], None]
     get_threads: Callable[[], int]
     launcher_of: Callable[[object], Any]
+    wide: bool
+
+    def have_own(self) -> None:
+        """Have native code of one's own make products, if it makes any on this machine."""
+        if self.wide and _own_at.value is None:
+            _own_at.value = narrow_products.float_address()
 
 
 class _Found(NamedTuple):
@@ -294,17 +336,19 @@ def _native(found: _Found) -> _Blas:
         "opweave_product",
         "opweave_product_run",
         "opweave_product_loop",
+        "opweave_product_wide",
         *(f"opweave_blas_{name}" for name in _CONTROLS),
     )
     own = {"opweave_run": pool.run_address(), "opweave_profiling": ctypes.addressof(launch.profiling)}
-    own["opweave_multiply_float"] = narrow_products.float_address()
+    own["opweave_multiply_float_at"] = ctypes.addressof(_own_at)
     loaded = code().load(exports, {**found.symbols, **own})
     enter, leave, renew = (ctypes.PYFUNCTYPE(None)(loaded.address(f"opweave_blas_{name}")) for name in _CONTROLS)
     forking.after_fork_in_child(renew)
     run = loaded.address("opweave_product_run")
     multiply = launch.words_function("product", _WORDS, run, loaded)
     addresses = loaded.address("opweave_product"), loaded.address("opweave_product_loop")
-    return _Blas(multiply, *addresses, enter, leave, found.get_threads, launch.launcher_of)
+    wide = bool(ctypes.c_int8.from_address(loaded.address("opweave_product_wide")).value)
+    return _Blas(multiply, *addresses, enter, leave, found.get_threads, launch.launcher_of, wide)
 
 
 _CONTROLS = ("enter", "leave", "renew")
@@ -325,8 +369,8 @@ def source(word: str = "i64", wide: bool = False) -> str:
         ]
     numbers: dict[str, object] = {
         "CLOCK": time.CLOCK_MONOTONIC, "FOUR_LONG": 4 * LONG, "TWO_SHORT": 2 * SHORT, "SHORT": SHORT, "LONG": LONG,
-        "MATRICES": MATRICES, "MANY": MOST_PRODUCTS, "SMALL": SMALL, "RATE": f"{_RATE:e}", "PLAIN": _PLAIN,
-        "TRANSPOSED": _TRANSPOSED, "OWN": OWN, "WIDE": str(wide).lower(), "STORES": "\n".join(stores),
+        "MATRICES": MATRICES, "MANY": _MANY - 1, "BROAD": _BROAD, "SMALL": SMALL, "RATE": f"{_RATE:e}", "PLAIN": _PLAIN,
+        "TRANSPOSED": _TRANSPOSED, "OWN": OWN, "WIDE": int(wide), "STORES": "\n".join(stores),
     }  # fmt: skip
     slabs = [_source(f"opweave_gemm_{t.name}", real, word) for t, (_, real) in _GEMM.items()]
     small = [_small(real) for _, real in _GEMM.values()]

@@ -54,9 +54,11 @@ def make(request: Request, wanted: Wanted) -> Entry:
     if _graph_log.isEnabledFor(DEBUG):
         module = captured.module
         _graph_log.debug("%s", print_graph(module.graph, name, takes_self=bool(module.constants)))
-    if blas.is_native() and any(n.op == "call_function" and blas.is_product(n) for n in captured.module.graph):
-        preparing.begin(narrow_products.float_code(), blas.code())
     calls = [n for n in captured.module.graph if n.op == "call_function"]
+    products = [n for n in calls if blas.is_product(n)] if blas.is_native() else []
+    if products:
+        own = any(blas.is_own(n.meta["val"]._dtype, *blas.sizes_of(n)) for n in products)
+        preparing.begin(*[narrow_products.float_code()] * own, blas.code())
     types = {n.meta["val"]._dtype for n in calls if convolution.convolution_of(n) is not None}
     multiplied = {narrow.a.meta["val"]._dtype for n in calls if (narrow := narrow_products.product_of(n)) is not None}
     if types or multiplied:

@@ -17,7 +17,8 @@ declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-declare i32 @opweave_multiply_float(ptr)
+@opweave_multiply_float_at = external global ptr          ; null until a product is made by it
+@opweave_product_wide = constant i8 @WIDE@                ; whether any is
 declare ptr @malloc(i64)
 declare void @free(ptr)
 declare i32 @sched_yield()
@@ -297,7 +298,7 @@ which:                                                   ; BLAS packs operands f
   %little = icmp sle i64 %area, @OWN@
   %either = or i1 %flat, %little
   %several.rows = icmp sgt i64 %m, 1
-  %broad = icmp sge i64 %n, 16
+  %broad = icmp sge i64 %n, @BROAD@
   %long = icmp sgt i64 %terms, @MANY@
   %fit = and i1 %either, %unfollowable
   %own.0 = and i1 %fit, %several.rows
@@ -305,7 +306,12 @@ which:                                                   ; BLAS packs operands f
   %own.2 = and i1 %single, %single.matrix
   %own.3 = and i1 %own.0, %own.1
   %own.4 = and i1 %own.2, %own.3
-  %own = and i1 %own.4, @WIDE@
+  %wide = load i8, ptr @opweave_product_wide
+  %ever = icmp ne i8 %wide, 0
+  %own.5 = and i1 %own.4, %ever
+  %maker = load ptr, ptr @opweave_multiply_float_at
+  %there = icmp ne ptr %maker, null
+  %own = and i1 %own.5, %there
   br i1 %own, label %packed.once, label %shape
 packed.once:                                             ; the words of `narrow_products`: what there is, no term, 1 and 1
   call void @llvm.memset.p0.i64(ptr %words, i8 0, i64 208, i1 false)
@@ -314,7 +320,7 @@ packed.once:                                             ; the words of `narrow_
   store i64 u0x3F800000, ptr %alpha.p
   %beta.p = getelementptr i64, ptr %words, i64 25
   store i64 u0x3F800000, ptr %beta.p
-  %made = call i32 @opweave_multiply_float(ptr %words)
+  %made = call i32 %maker(ptr %words)
   %unmade = icmp ne i32 %made, 0
   br i1 %unmade, label %not.made, label %after
 not.made:

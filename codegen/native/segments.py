@@ -528,7 +528,7 @@ class Recorder:
         arguments: Iterable[Any] = (),
     ) -> None:
         """A matrix product, with a kernel that follows it or none."""
-        _product.value = blas.native_product()
+        _product.value = blas.native_product(dtype, out[1], a[1][-1])
         if _product.value is None:
             raise NotRecorded
         launcher: Kernel | None = kernel.args[0] if kernel is not None else None
