@@ -32,7 +32,7 @@ from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, from_numpy
 
 aten = ops.aten
-needs_openblas = pytest.mark.skipif(blas.native_product() is None, reason="NumPy's BLAS is not OpenBLAS")
+needs_openblas = pytest.mark.skipif(not blas.is_native(), reason="NumPy's BLAS is not OpenBLAS")
 
 
 # ---- planning --------------------------------------------------------------------------------------------------------
