@@ -47,6 +47,7 @@ def tried(entry: Any) -> Iterator[tuple[str, str, int]]:
                 yield way, dtype, number
 
 
+@pytest.mark.every_op
 @pytest.mark.parametrize("entry", opinfo.op_db, ids=opinfo.label)
 def test_samples(entry: Any) -> None:
     failures = []
