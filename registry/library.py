@@ -91,8 +91,12 @@ class Library:
 
     Examples
     --------
-    >>> lib = Library("aten", "IMPL")
-    >>> lib.impl("div.Tensor", lambda self, other: self * (1 / other), "CPU")
+    >>> lib = Library("docs_library", "DEF")
+    >>> lib.define("halved(Tensor self) -> Tensor")
+    'halved'
+    >>> lib.impl("halved", lambda self: self * 0.5, "CPU")
+    >>> opweave.ops.docs_library.halved(opweave.ones(2))
+    tensor([0.5000, 0.5000])
     """
 
     #: Where its registrations stand, if that is not where its methods are called from (in C++).

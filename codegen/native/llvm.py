@@ -164,15 +164,15 @@ class _Lane:
 
     def emit(self, module: Any) -> bytes:
         """The object file of a module."""
-        ll, library = loaded(), _library()
-        with ll.ffi.OutputString() as message:
-            buffer = library.LLVMPY_TargetMachineEmitToMemory(self.machine, module, 1, message)
+        ffi = loaded().ffi
+        with ffi.OutputString() as message:
+            buffer = _unlocked("LLVMPY_TargetMachineEmitToMemory")(self.machine, module, 1, message)
             if not buffer:
                 raise RuntimeError(str(message))
         try:
-            return ctypes.string_at(library.LLVMPY_GetBufferStart(buffer), library.LLVMPY_GetBufferSize(buffer))
+            return ctypes.string_at(ffi.lib.LLVMPY_GetBufferStart(buffer), ffi.lib.LLVMPY_GetBufferSize(buffer))
         finally:
-            library.LLVMPY_DisposeMemoryBuffer(buffer)
+            ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
 
 
 _LANES = (_Lane(), _Lane())
@@ -190,21 +190,10 @@ def _emitted(module: Any) -> bytes:
         lane.lock.release()
 
 
-@functools.cache
-def _library() -> Any:
-    """The library below llvmlite's binding, without the binding's lock."""
-    library: Any = ctypes.CDLL(loaded().ffi.lib._name)
-    for name, result in (
-        ("TargetMachineEmitToMemory", ctypes.c_void_p),
-        ("GetBufferStart", ctypes.c_void_p),
-        ("GetBufferSize", ctypes.c_size_t),
-        ("DisposeMemoryBuffer", None),
-    ):
-        function = getattr(library, f"LLVMPY_{name}")
-        function.restype = result
-        if name != "TargetMachineEmitToMemory":
-            function.argtypes = [ctypes.c_void_p]
-    return library
+def _unlocked(name: str) -> Any:
+    """A function of the library below llvmlite's binding without the binding's lock, where it can be had."""
+    function = getattr(loaded().ffi.lib, name)
+    return getattr(function, "_cfn", function)
 
 
 def assembly(llvm_ir: str, *, name: str = "kernel", level: int = CLEANED) -> str:

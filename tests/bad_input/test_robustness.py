@@ -83,7 +83,7 @@ def test_folders_that_cannot_be_written(tmp_path, place):
     if place == "file":
         (tmp_path / "file").write_text("")
         place = str(tmp_path / "file")
-    said = run(OPWEAVE_CACHE_DIR=place, TRITON_CACHE_DIR=place)
+    said = run(OPWEAVE_CACHE_DIR=place, TRITON_CACHE_DIR=place, program=LAUNCH + PROGRAM)
     assert f"cache: cannot write {place}" in said and "Triton keeps its kernels for this process only" in said
 
 
@@ -101,7 +101,8 @@ def test_no_home_at_all(tmp_path):
     """A user whom the system does not know, with no HOME: `~` is nowhere."""
     (tmp_path / "sitecustomize.py").write_text("import os\nos.path.expanduser = lambda path: path\n")
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    said = run(("OPWEAVE_CACHE_DIR", "TRITON_CACHE_DIR", "HOME"), PYTHONPATH=path, cwd=str(tmp_path))
+    without = ("OPWEAVE_CACHE_DIR", "TRITON_CACHE_DIR", "HOME")
+    said = run(without, PYTHONPATH=path, cwd=str(tmp_path), program=LAUNCH + PROGRAM)
     assert said.count("there is no folder to write to") == said.count("\n") == 2
     assert sorted(p.name for p in tmp_path.iterdir() if p.name != "__pycache__") == ["sitecustomize.py"]
 
@@ -117,10 +118,10 @@ def test_a_full_disk(tmp_path):
 @pytest.mark.parametrize("mode", [0o777, 0o775])
 def test_folders_that_others_can_write(tmp_path, mode):
     places = {"OPWEAVE_CACHE_DIR": str(tmp_path / "a"), "TRITON_CACHE_DIR": str(tmp_path / "b")}
-    assert run(**places) == ""
+    assert run(**places, program=LAUNCH + PROGRAM) == ""
     for place in places.values():
         os.chmod(place, mode)
-    said = run(**places)
+    said = run(**places, program=LAUNCH + PROGRAM)
     assert said.count("can be written by others") == 2 and said.count("\n") == 2
 
 

@@ -136,7 +136,7 @@ def test_distribution_functions(name):
         # A parameter moves a draw so that the part of all numbers that is below it stays.
         p.cdf(p.rsample((6,))).sum().backward()
         for t in parameters:
-            np.testing.assert_allclose(t.grad.numpy(), 0.0, atol=1e-7)
+            close(t.grad.numpy(), 0.0, "draws, gradients")
     values = q.sample((4,))
     same(p.cdf(opweave.tensor(values.numpy())), q.cdf(values), "cdf", "distributions, gradients")
     if name not in ("Gamma", "InverseGamma", "Chi2"):  # no difference: PyTorch has none either

@@ -322,10 +322,13 @@ class TestRefused:
                 return grad * 2.0 if x.sum().item() > 0 else grad
 
         x = opweave.ones(3).requires_grad_()
-        y = opweave.compile(lambda x: Looks.apply(x))(x)
+        y = opweave.compile(lambda x: Looks.apply(x), fullgraph=True)(x)
         assert y.tolist() == [2.0, 2.0, 2.0]
         with pytest.raises(AutogradError, match="cannot be traced"):
             y.sum().backward()
+        y = opweave.compile(lambda x: Looks.apply(x))(x)  # in parts
+        y.sum().backward()
+        assert x.grad.tolist() == [2.0, 2.0, 2.0]
 
 
 class TestAutocast:

@@ -18,14 +18,17 @@ aten = ops.aten
 Parameters = Tensor | Iterable[Tensor]
 
 
-def _gradients(parameters: Parameters) -> list[Tensor]:
+def _listed(parameters: Parameters) -> list[Tensor]:
     if not isinstance(parameters, Iterable):
         raise ArgumentError(
             "clip: expected a tensor, or an iterable of tensors", got=type(parameters).__name__,
             hint="model.parameters()",
         )  # fmt: skip
-    given = [parameters] if isinstance(parameters, Tensor) else parameters
-    return [grad.detach() for p in given if (grad := p.grad) is not None]
+    return [parameters] if isinstance(parameters, Tensor) else list(parameters)
+
+
+def _gradients(parameters: Parameters) -> list[Tensor]:
+    return [grad.detach() for p in _listed(parameters) if (grad := p.grad) is not None]
 
 
 def get_total_norm(
@@ -86,7 +89,7 @@ def clip_grad_norm_(
     >>> opweave.nn.utils.clip_grad_norm_([w], 1.0), w.grad.norm()
     (tensor(5.), tensor(1.0000))
     """
-    given = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    given = _listed(parameters)
     total = get_total_norm(_gradients(given), norm_type, error_if_nonfinite)
     clip_grads_with_norm_(given, max_norm, total)
     return total
