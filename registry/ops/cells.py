@@ -12,6 +12,7 @@ from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.tensor import Tensor, describe
 
 aten = ops.aten
+_CAST = {"cuda": "lower_precision_fp"}
 _FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 
 
@@ -42,7 +43,8 @@ def _cell(
 
 @composite(
     "aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None)"
-    " -> (Tensor, Tensor)"
+    " -> (Tensor, Tensor)",
+    autocast=_CAST,
 )
 def lstm_cell(
     input: Tensor, hx: list[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
@@ -55,28 +57,31 @@ def lstm_cell(
 _ONE_STATE = "(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor"
 
 
-@composite(f"aten::gru_cell{_ONE_STATE}")
+@composite(f"aten::gru_cell{_ONE_STATE}", autocast=_CAST)
 def gru_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
     return _cell("GRU", 3, input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
-@composite(f"aten::rnn_tanh_cell{_ONE_STATE}")
+@composite(f"aten::rnn_tanh_cell{_ONE_STATE}", autocast=_CAST)
 def rnn_tanh_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
     return _cell("RNN_TANH", 1, input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
-@composite(f"aten::rnn_relu_cell{_ONE_STATE}")
+@composite(f"aten::rnn_relu_cell{_ONE_STATE}", autocast=_CAST)
 def rnn_relu_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
     return _cell("RNN_RELU", 1, input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
-@composite("aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor")
+@composite(
+    "aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
+    autocast={"cuda": "promote"},
+)
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if weight.ndim != 3 or input1._sizes[:-1] != input2._sizes[:-1]:
         raise ShapeError(

@@ -367,12 +367,14 @@ INPUTS: dict[str, Difference] = {
     ),
     "autocast without data, what kernels refuse": _unmatched(_NO_DATA),
     "autocast without data, backward ops": _unmatched(_NO_DATA),
+    "autocast without data, cells of recurrent networks": _unmatched("PyTorch's rule fails where there are no biases"),
     "autocast without data, native_group_norm of bfloat16 and float32": _unmatched(
         "PyTorch's rule forgets the type that its kernel gives statistics of float32 parameters"
     ),
     "autocast, _cdist_forward": _unmatched(
         "PyTorch's calls a matrix product inside, which is cast and makes the distances of half precision"
     ),
+    "autocast, bilinear": _unmatched("its products are cast; PyTorch's sum is none of the products that it casts"),
     "autocast, linalg_pinv": _unmatched("PyTorch's ends in a matrix product, which is cast"),
     "cdist of NaN by the largest difference": _unmatched("PyTorch's leaves NaN out, where pdist does not"),
     "clamp, gradients of bounds that broadcast": _unmatched("PyTorch masks in place, which needs bounds of full size"),
@@ -474,6 +476,7 @@ WRITTEN: dict[str, Difference] = {
     ),
     "native_group_norm": Difference("PyTorch's derivative fails where there is nothing to normalize", error="nothing"),
     "clamp": Difference("PyTorch masks in place, which needs bounds of full size", error="nothing"),
+    "lstm_cell": Difference("the new cell is kept for the gradient; PyTorch keeps its tanh", error="AutogradError"),
     "abs_": Difference("PyTorch refuses complex numbers", error="nothing"),
     "silu_": Difference("PyTorch's in-place form forgets to conjugate", left_out=True),
     "sgn_": Difference("PyTorch's gradient is a tensor without memory, which NumPy does not take", error="nothing"),

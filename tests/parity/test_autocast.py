@@ -126,6 +126,8 @@ def test_dtypes_on_cuda(listed: bool) -> None:
     for op in ops_with_samples("cuda", listed):
         if op.opname.endswith("_backward") and left_out("autocast without data, backward ops"):
             continue
+        if op.opname.endswith("_cell") and left_out("autocast without data, cells of recurrent networks"):
+            continue
         for note, ours, theirs in layouts_without_data(op, "cuda"):
             if op.opname == "native_group_norm" and "float32" in ours[1:] and note[1].name == "bfloat16":
                 assert left_out("autocast without data, native_group_norm of bfloat16 and float32")
@@ -143,6 +145,8 @@ def test_ops_in_no_list_on_cpu() -> None:
     failed = []
     for op in ops_with_samples("cpu", False):
         if op.opname == "_cdist_forward" and left_out("autocast, _cdist_forward"):
+            continue
+        if op.opname == "bilinear" and left_out("autocast, bilinear"):
             continue
         if op.opname == "linalg_pinv" and left_out("autocast, linalg_pinv"):
             continue

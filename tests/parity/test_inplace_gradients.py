@@ -50,7 +50,7 @@ met: set[str] = set()
 
 
 def _twin(op: OpOverload) -> Any:
-    packet = getattr(torch.ops.aten, op.opname, None)
+    packet = getattr(torch.ops.aten, op.opname, None) if op.name.startswith("aten::") else None
     return getattr(packet, op.overload) if packet is not None and op.overload in packet.overloads() else None
 
 
