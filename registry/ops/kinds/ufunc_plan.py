@@ -17,6 +17,8 @@ import numpy as np
 from numpy._core import umath
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from opweave.registry.errors import DivisionByZeroError
+from opweave.registry.interrupts import let_through
 from opweave.registry.scalar import convert_into, erf_of_array
 from opweave.registry.tape import NotTaped, Tape, Value
 
@@ -377,7 +379,8 @@ def trace(body: Callable[..., Any], operands: Sequence[Any], numbers: Container[
             given.append(operand)
     try:
         result = body(*given)
-    except _Untraceable:
+    except (_Untraceable, DivisionByZeroError) as error:  # by zero is refused where there is something to divide
+        let_through(error)
         return None
     if not isinstance(result, Traced):
         return None
