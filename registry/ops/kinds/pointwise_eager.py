@@ -443,9 +443,11 @@ class PointwiseEager(Decl):
         with np.errstate(all="ignore"):
             ufuncs = self._ufuncs_for(_NUMPY, values, attributes, compute, found)
         if ufuncs is None:
+            if not result.numel():  # what is computed of the sample might be refused
+                raise NotTaped(str(self.op))
             with np.errstate(all="ignore"):
                 value = self.body(_NUMPY, *values, **attributes)
-                if np.ndim(value) or not result.numel():
+                if np.ndim(value):
                     raise NotTaped(str(self.op))
                 constant = np.asarray(_NUMPY.cast(value, found))
             tape.map("copied", [constant], tape.made(result))  # it depends on no element
