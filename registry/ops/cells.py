@@ -8,11 +8,12 @@ from opweave.registry import dtypes
 from opweave.registry.errors import ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite
+from opweave.registry.ops.kinds.traits import CastPolicy
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.tensor import Tensor, describe
 
 aten = ops.aten
-_CAST = {"cuda": "lower_precision_fp"}
+_CAST: dict[str, CastPolicy] = {"cuda": "lower_precision_fp"}
 _FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 
 
