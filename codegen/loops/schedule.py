@@ -240,7 +240,7 @@ def _windows(nest: LoopNest, target: Target) -> tuple[LoopNest, Schedule]:
     nest = join_reduced(nest)
     row = Lane(nest.reduced[0], 1, "loop", "r", "ROWS")
     columns = nest.kept[-1]
-    lanes = (row, _lane(columns, min(target.columns, _cover(columns.size)), "grid", "c", "COLS"))
+    lanes = (row, _lane(columns, min(target.bundle, _cover(columns.size)), "grid", "c", "COLS"))
     return nest, Schedule(lanes, nest.kept[:-1], (), row, target.lane_accumulators)
 
 

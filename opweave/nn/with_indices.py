@@ -39,7 +39,7 @@ def max_pool2d_with_indices(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
     ceil_mode: bool = False, return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """The largest element of each window of a image, and its place there.
+    """The largest element of each window of an image, and its place there.
 
     Parameters
     ----------
