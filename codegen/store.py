@@ -306,6 +306,7 @@ def _put_in_place(root: int, fresh: str, key: str, files: Mapping[str, bytes]) -
         os.rename(fresh, key, src_dir_fd=root, dst_dir_fd=root)
         return True
     except OSError as error:
+        let_through(error)
         if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
             raise
         # Another process was faster, or what stands there is damaged.

@@ -13,6 +13,7 @@ from typing import Any
 
 from opweave.registry.device import cpu, parse_device
 from opweave.registry.errors import ArgumentError, OpweaveError
+from opweave.registry.interrupts import let_through
 from opweave.registry.keys import DEVICE_KEYS, state
 from opweave.registry.schema import Argument, FunctionSchema
 from opweave.registry.symbolic import Symbolic
@@ -177,6 +178,7 @@ def _coerce(op: Any, argument: Argument, value: Any) -> Any:
     try:
         return argument.type.convert(value)
     except (TypeError, ValueError, AttributeError) as error:
+        let_through(error)
         if isinstance(error, OpweaveError):
             raise
         raise ArgumentError(

@@ -22,7 +22,7 @@ import opweave
 from opweave.codegen import checks
 from opweave.codegen.triton_cpu.driver import activate
 from opweave.library import custom_op, triton_op, wrap_triton
-from opweave.registry import interrupts, memory
+from opweave.registry import interrupts, memory, storage
 from opweave.registry.device import cpu
 from opweave.registry.errors import CompileError
 from opweave.registry.interrupts import allowed, checkpoint, contextmanager, deferred, let_through
@@ -518,6 +518,23 @@ def test_a_check_that_an_interrupted_call_left_is_not_the_next_calls():
     assert f(opweave.arange(3), opweave.tensor([2])).tolist() == [3]
 
 
+def test_what_is_raised_while_an_address_is_found_arrives(monkeypatch):
+    """Native code asks Python for the address of memory that is not opweave's own."""
+    function = opweave.compile(lambda x: (x * x).sum())
+    array = np.ones(8, np.float32)
+    assert function(opweave.from_numpy(array)).item() == 8
+    error, asked = StopHereError("stop"), []
+
+    def address(owner):
+        asked.append(owner)
+        raise error
+
+    monkeypatch.setattr(storage, "address", address)
+    with pytest.raises(StopHereError) as caught:
+        function(opweave.from_numpy(array))
+    assert caught.value is error and len(asked) == 1
+
+
 # ---- leaving a `with` statement --------------------------------------------------------------------------------------
 
 
@@ -637,7 +654,8 @@ def test_whoever_catches_anything_lets_through_what_a_handler_raised():
             if not isinstance(node, ast.ExceptHandler) or name in _PASS_ON:
                 continue
             caught = "" if node.type is None else ast.unparse(node.type)
-            raises = any(isinstance(inner, ast.Raise) and inner.exc is None for inner in ast.walk(node))
+            last = node.body[-1]
+            raises = isinstance(last, ast.Raise) and last.exc is None
             broad = re.search(rf"^$|\b({_OF_HANDLERS})\b", caught)
             if broad and not raises and "let_through(" not in ast.unparse(node.body[0]):
                 careless.append(f"{name}:{node.lineno}")

@@ -65,7 +65,7 @@ def source() -> str:
         "T_SIZES": of_tensor.get("_sizes"), "T_STRIDES": of_tensor.get("_strides"), "T_DTYPE": of_tensor.get("_dtype"),
         "T_DEVICE": of_tensor.get("_device"), "T_KEYS": of_tensor.get("_keys"),
         "T_VIEW_OF": of_tensor.get("_view_of"), "VIEWS": of_storage.get("views"),
-        "VERSION": of_storage.get("version"), "SLICE": object.__basicsize__,
+        "VERSION": of_storage.get("version"), "OWNER": of_storage.get("owner"), "SLICE": object.__basicsize__,
         "KNOWN": replay.CODE_AT + _WORD, "FRAME": 2 * MOST_PLACES, "NUMBERS": MOST_PLACES,
         "MOST_NUMBER": MOST_NUMBER, "NO_AUTOCAST": ~AUTOCAST_KEYS["cpu"].bit, "GIVEN": MOST_PLACES,
         "KEPT": MOST_KEPT,

@@ -288,7 +288,7 @@ yes:
   ret i1 true
 }
 
-; where the elements of a tensor are; false where Python cannot tell
+; where the elements of a tensor are; false where Python cannot tell, or with what it raised meanwhile
 define internal i1 @placed_one(ptr %guard, ptr %arg, ptr %frame) {
 entry:
   %place.p = getelementptr %Guard, ptr %guard, i64 0, i32 7
@@ -300,7 +300,11 @@ tensor:
   %pointer.now = call ptr @slot(ptr %storage, i64 @POINTER@)
   %unknown = icmp eq ptr %pointer.now, @_Py_NoneStruct
   br i1 %unknown, label %ask, label %told
-ask:                                                     ; a storage that was not asked for its address so far
+ask:
+  %owner = call ptr @slot(ptr %storage, i64 @OWNER@)
+  %no.data = icmp eq ptr %owner, @_Py_NoneStruct
+  br i1 %no.data, label %no, label %look
+look:                                                    ; a storage that was not asked for its address so far
   %asked = call ptr @PyObject_GetAttr(ptr %storage, ptr @name.ptr)
   %failed = icmp eq ptr %asked, null
   br i1 %failed, label %no, label %answered
@@ -337,7 +341,7 @@ yes:
   ret i1 true
 }
 
-; where the elements of the tensors among the arguments are, for the loops; false where Python cannot tell
+; where the elements of the tensors among the arguments are, for the loops; false as for one
 define internal i1 @placed(ptr %call, ptr %args, i64 %total, ptr %frame) {
 entry:
   %guards.p = getelementptr %Call, ptr %call, i64 0, i32 6
@@ -406,7 +410,6 @@ good:
   %i1 = add i64 %i, 1
   br label %next
 no:
-  call void @PyErr_Clear()
   ret i1 false
 yes:
   ret i1 true
@@ -949,7 +952,7 @@ hit:
   br i1 %refused, label %leave, label %where
 where:
   %placed = call i1 @placed(ptr %call, ptr %args, i64 %total, ptr %frame)
-  br i1 %placed, label %allowed, label %leave
+  br i1 %placed, label %allowed, label %wrong
 allowed:
   %may = call i1 @writable(ptr %call, ptr %args, i64 %total, ptr %frame)
   br i1 %may, label %make, label %leave

@@ -107,7 +107,7 @@ told:                                                    ; a storage that was no
   call void @PyErr_Clear()
   %told.object = call ptr @PyObject_Vectorcall(ptr @opweave_data_ptr, ptr %arg.p, i64 1, ptr null)
   %told.none = icmp eq ptr %told.object, null
-  br i1 %told.none, label %fallback, label %told.value
+  br i1 %told.none, label %failed, label %told.value
 told.value:
   %told.address = call i64 @PyLong_AsUnsignedLongLong(ptr %told.object)
   call void @Py_DecRef(ptr %told.object)

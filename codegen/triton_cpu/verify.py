@@ -273,6 +273,7 @@ class _Verifier:
         try:
             entry.check(op)
         except (IndexError, ValueError, KeyError, TypeError, AttributeError) as error:
+            let_through(error)
             if isinstance(error, TTIRError):
                 raise
             fail(op, f"operands and attributes of the operation ({type(error).__name__})")

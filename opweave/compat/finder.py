@@ -87,7 +87,8 @@ class Ops:
         names = ABSENT.get(self._place, frozenset())
         try:
             found = getattr(self._real, name)
-        except AttributeError:
+        except AttributeError as error:
+            let_through(error)
             if name not in names:
                 raise
             return absent(f"{self._place}.{name}")  # not kept: it may be registered yet

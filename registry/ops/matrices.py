@@ -14,6 +14,7 @@ from opweave.registry.batched import Level
 from opweave.registry.batching import bound, call, is_at, ranked, wrap
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, LinAlgError, ShapeError
+from opweave.registry.interrupts import let_through
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.gradients import conjugate
 from opweave.registry.promote import broadcast_shapes
@@ -122,6 +123,7 @@ def each(
     try:
         return compute(array, *others)
     except Exception as error:
+        let_through(error)
         if type(error).__name__ != "LinAlgError":
             raise
     shape = array.shape[:-2]
@@ -132,6 +134,7 @@ def each(
         try:
             results.append(compute(*matrices))
         except Exception as error:
+            let_through(error)
             if type(error).__name__ != "LinAlgError":
                 raise
             value, codes[k] = failed(*matrices)

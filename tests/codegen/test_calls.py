@@ -21,7 +21,7 @@ from op_samples import calls as sample_calls, maker
 import opweave
 from opweave import ops
 from opweave.codegen.native import calls
-from opweave.registry import dtypes, replay
+from opweave.registry import dtypes, replay, storage
 from opweave.registry.errors import AutogradError, ShapeError
 from opweave.registry.keys import DispatchMode
 from opweave.registry.op import OpOverload, registry
@@ -328,6 +328,23 @@ def test_memory_of_numpy_is_shared() -> None:
         assert (shared + 1).tolist() == [i + 1.0] * 8
         shared.add_(1)
         assert array.tolist() == [i + 1.0] * 8
+
+
+def test_what_is_raised_while_an_address_is_found_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
+    array, error, asked = np.ones(8, np.float32), KeyboardInterrupt("stop"), []
+    watch = Watch(aten.exp)
+    for _ in range(4):
+        opweave.from_numpy(array).exp()
+    assert watch.made >= 2
+
+    def address(owner: Any) -> int:
+        asked.append(owner)
+        raise error
+
+    monkeypatch.setattr(storage, "address", address)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        opweave.from_numpy(array).exp()
+    assert caught.value is error and len(asked) == 1
 
 
 # ---- gradients -------------------------------------------------------------------------------------------------------

@@ -48,11 +48,12 @@ def followed(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     address, own_address = (ctypes.cast(callback, ctypes.c_void_p).value for callback in callbacks)
     with monkeypatch.context() as patch:
         patch.setattr(pool, "run_address", lambda: address)
-        patch.setattr(narrow_products, "float_address", lambda: own_address)
+        spied_at = ctypes.c_void_p(own_address)
+        patch.setattr(blas, "_own_at", spied_at)
         spied = blas._library.__wrapped__()
     symbols = blas._found().symbols
     routines = {symbols["blas_sgemm"], symbols["blas_dgemm"]}
-    objects.keep_forever(callbacks)
+    objects.keep_forever((callbacks, spied_at))
     monkeypatch.setattr(blas, "_library", lambda: spied)
     # Eager products are NumPy's then, and not counted.
     monkeypatch.setattr(matmul.large, "call", None)
