@@ -101,7 +101,7 @@ with _deferred(patient=False), _uncollected():
     _importlib.import_module("opweave.registry.vmap")  # what the key of batched tensors does
     _importlib.import_module("opweave.registry.autocast")  # what the Autocast keys do
     _importlib.import_module("opweave.registry.control_flow")  # ops whose operands are functions
-    _registry.shipped_version = _registry.builtin_version
+    _registry.is_shipped = True
     _tracebacks.install()
     if _HAS_NATIVE:
         if _os.environ.get("OPWEAVE_REPLAY") != "0":

@@ -55,18 +55,12 @@ def _positional(source: str) -> list[str]:
     return parts[: parts.index("*")] if "*" in parts else parts
 
 
-def _texts(packet: OpOverloadPacket) -> list[str]:
-    """The schemas that are written out; parsing them all takes time."""
-    found = [getattr(packet, name).schema_source for name in packet.overloads()]
-    return [text for text in found if isinstance(text, str)]
-
-
 def may_be_written_out(packet: OpOverloadPacket, skipped: int) -> tuple[bool, bool]:
     """Whether an overload takes nothing but a list of ints by position, after the first arguments; whether of one int.
 
     One int is for an overload that takes an int, where there is one: `x.hsplit(2)` is sections, not places.
     """
-    texts = _texts(packet)
+    texts = packet.texts()
     if not any("nt[" in text for text in texts):
         return False, False
     taken = [_positional(text)[skipped:] for text in texts]
@@ -116,7 +110,7 @@ def function(packet: OpOverloadPacket) -> Callable[..., Any]:
 
 def _given(packet: OpOverloadPacket) -> Callable[..., Any]:
     """The op with its results as functions give them."""
-    if not any(text.endswith("]") and _LIST.search(text) for text in _texts(packet)):
+    if not any(text.endswith("]") and _LIST.search(text) for text in packet.texts()):
         return named(packet)
 
     def tupled(*args: Any, **kwargs: Any) -> Any:

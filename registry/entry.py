@@ -222,3 +222,16 @@ def _bound(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, 
     if any(a.name not in bound and not a.has_default for a in arguments):
         return None
     return bound
+
+
+def is_default(argument: Argument, value: Any) -> bool:
+    """Whether a value cannot be told from the argument's default."""
+    if not argument.has_default or isinstance(value, Tensor):
+        return False
+    default = argument.default
+    if value is default:
+        return True
+    if isinstance(default, (list, tuple)):
+        return isinstance(value, (list, tuple)) and list(value) == list(default)
+    # -0.0 == 0.0 and True == 1: only an indistinguishable value is the default.
+    return type(value) is type(default) and repr(value) == repr(default)

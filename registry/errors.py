@@ -12,7 +12,6 @@ Every class also derives from the builtin that callers of the field's libraries 
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 import re
 import sys
@@ -311,8 +310,15 @@ class MissingNameError(AttributeError):
 
     def __str__(self) -> str:
         known = [*self.known()]
-        close = difflib.get_close_matches(self.name or "", known, 1) if len(known) > _FEW else []
+        close = close_names(self.name or "", known, 1) if len(known) > _FEW else []
         return f"{self.args[0]}. Did you mean: {close[0]!r}?" if close else str(self.args[0])
+
+
+def close_names(name: str, known: Iterable[str], count: int) -> list[str]:
+    """At most so many of the names that are known and look like another, the most alike first."""
+    import difflib  # it loads much, for what rarely happens
+
+    return difflib.get_close_matches(name, known, count)
 
 
 class UninitializedError(OpweaveError, AttributeError):

@@ -16,9 +16,7 @@ from __future__ import annotations
 import atexit
 import gc
 import os
-import shutil
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -78,6 +76,8 @@ def after_fork_in_child(function: Callable[[], None]) -> None:
 
 def temporary_folder(prefix: str, parent: str | None = None) -> str:
     """A new folder, removed when this process ends: not when a child that was forked from it does."""
+    import tempfile  # it loads much, and few processes need it
+
     path = tempfile.mkdtemp(prefix=prefix, dir=parent)
     atexit.register(_remove, path, os.getpid())
     return path
@@ -85,6 +85,8 @@ def temporary_folder(prefix: str, parent: str | None = None) -> str:
 
 def _remove(path: str, owner: int) -> None:
     if os.getpid() == owner:
+        import shutil
+
         shutil.rmtree(path, ignore_errors=True)
 
 

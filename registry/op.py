@@ -14,17 +14,16 @@ when a registration changes. Nothing else happens on a call.
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from opweave.registry import forking, replay
+from opweave.registry import errors, forking, replay
 from opweave.registry.conforming import conforming
 from opweave.registry.described import Document, Signed
 from opweave.registry.dispatching import ALIAS_OF, EXPLICIT, IMPLICIT, resolve
-from opweave.registry.entry import build_entry
+from opweave.registry.entry import build_entry, is_default
 from opweave.registry.errors import ArgumentError, MissingNameError, OpweaveError, RegistrationError, Site, user_frame
 from opweave.registry.hooks import Hook
 from opweave.registry.interrupts import deferred
@@ -34,7 +33,7 @@ from opweave.registry.packet import OpOverloadPacket
 from opweave.registry.results import may_be_linked
 from opweave.registry.schema import Argument, FunctionSchema, parse_schema
 from opweave.registry.tags import Tag, declared, tags_of
-from opweave.registry.tensor import Tensor, describe
+from opweave.registry.tensor import describe
 from opweave.registry.waiting import Implementations
 
 if TYPE_CHECKING:
@@ -144,7 +143,7 @@ class OpOverload(replay.Replayable):
         self.body: Kernel | None = None
         self._table: dict[int, Kernel] = {}
         self.__name__ = self.opname
-        self.__qualname__ = str(self)
+        self.__qualname__ = f"{self.namespace}.{self.opname}.{self.overload}"
 
     # Importing declares hundreds of ops and a program calls few, so what follows from the schema waits until asked for.
 
@@ -291,17 +290,23 @@ class OpOverload(replay.Replayable):
             If the key has a kernel and `override` is false.
         """
         site = site or user_frame(1)
+        if not registry.is_shipped and key not in self.kernels:
+            return self._registered(key, kernel, site)
         with lock, deferred():
             if key in self.kernels and not override and not registry.redefining:
                 raise RegistrationError(
                     f"{self}: {key.name} already has a kernel", got=f"first from {self.kernel_sites[key]}", at=site,
                     hint="allow_override=True replaces it",
                 )  # fmt: skip
-            made = Registration(self, key, kernel, site)
-            self.registrations.setdefault(key, []).append(made)
-            self.kernels = {**self.kernels, key: kernel}
-            self.kernel_sites[key] = site
+            made = self._registered(key, kernel, site)
             self.changed()
+        return made
+
+    def _registered(self, key: DispatchKey, kernel: Any, site: Site) -> Registration:
+        made = Registration(self, key, kernel, site)
+        self.registrations.setdefault(key, []).append(made)
+        self.kernels = {**self.kernels, key: kernel}
+        self.kernel_sites[key] = site
         return made
 
     def register_fake_rule(self, rule: Kernel) -> None:
@@ -312,6 +317,8 @@ class OpOverload(replay.Replayable):
 
     def changed(self) -> None:
         """Drop what was computed from earlier registrations."""
+        if not registry.is_shipped:
+            return
         with lock:
             self.version += 1
             self._forget_kernels()
@@ -368,19 +375,6 @@ class OpOverload(replay.Replayable):
         defaults = self._defaults
         kept = {k: v for k, v in kwargs.items() if k not in defaults or not is_default(defaults[k], v)}
         return args[:count], kept
-
-
-def is_default(argument: Argument, value: Any) -> bool:
-    """Whether a value cannot be told from the argument's default."""
-    if not argument.has_default or isinstance(value, Tensor):
-        return False
-    default = argument.default
-    if value is default:
-        return True
-    if isinstance(default, (list, tuple)):
-        return isinstance(value, (list, tuple)) and list(value) == list(default)
-    # -0.0 == 0.0 and True == 1: only an indistinguishable value is the default.
-    return type(value) is type(default) and repr(value) == repr(default)
 
 
 class Namespace:
@@ -462,6 +456,9 @@ class Registry:
         self.builtin_version = 0
         #: What that was when opweave had been imported.
         self.shipped_version = 0
+        #: Whether opweave has been imported. Before that it declares ops by the thousand, in one thread, and nothing
+        #: was computed from any of them.
+        self.is_shipped = False
 
     def define(
         self, schema: str | FunctionSchema, *, tags: Sequence[str] = (), site: Site | None = None, replace: bool = False
@@ -493,15 +490,13 @@ class Registry:
         RegistrationError
             If an op of that name exists and `replace` is false; names both places.
         """
+        if not self.is_shipped and op.name not in self.operators:
+            self._add(op)
+            return op
         with lock, deferred():
             existing = self.operators.get(op.name)
             if existing is None:
-                self.operators[op.name] = op
-                key = f"{op.namespace}::{op.opname}"
-                packet = self.packets.get(key)
-                if packet is None:
-                    packet = self.packets[key] = OpOverloadPacket(op.namespace, op.opname)
-                packet.add(op)
+                self._add(op)
                 self.version += 1
                 replay.forget()
                 try:
@@ -522,6 +517,14 @@ class Registry:
             self.version += 1
             replay.forget()
         return existing
+
+    def _add(self, op: OpOverload) -> None:
+        self.operators[op.name] = op
+        key = op.name.partition(".")[0]
+        packet = self.packets.get(key)
+        if packet is None:
+            packet = self.packets[key] = OpOverloadPacket(op.namespace, op.opname)
+        packet.add(op)
 
     def remove(self, op: OpOverload) -> None:
         """Forget an op; compiled code that used it is stale."""
@@ -572,7 +575,7 @@ class Registry:
         if found is None and load_imported.call is not None and load_imported.call():
             return self.find(name)
         if found is None:
-            close = difflib.get_close_matches(name, self.operators, 3)
+            close = errors.close_names(name, self.operators, 3)
             raise RegistrationError(
                 f"no op {name!r} is registered", got=repr(name),
                 hint=f"close: {', '.join(close)}" if close else "names look like 'mylib::my_op'",

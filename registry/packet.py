@@ -66,7 +66,7 @@ class OpOverloadPacket(replay.Replayable):
             If none fits; lists the schemas.
         """
         if len(self._overloads) == 1:
-            return next(iter(self._overloads.values()))
+            return self.first
         signature = (
             tuple([_kind_of(a) if isinstance(a, (list, tuple)) else type(a) for a in args]),
             tuple([(k, _kind_of(v)) for k, v in kwargs.items()]) if kwargs else (),
@@ -88,9 +88,18 @@ class OpOverloadPacket(replay.Replayable):
             self._choice[signature] = found
         return found
 
+    @property
+    def first(self) -> OpOverload:
+        """The overload that was declared first."""
+        return next(iter(self._overloads.values()))
+
     def overloads(self) -> list[str]:
         """Names of the overloads."""
         return list(self._overloads)
+
+    def texts(self) -> list[str]:
+        """The schemas that are written out; parsing them all takes time."""
+        return [op.schema_source for op in self._overloads.values() if isinstance(op.schema_source, str)]
 
     def add(self, op: OpOverload) -> None:
         """Make an overload known (or replace the one of the same name)."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import namedtuple
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from opweave.registry.errors import ArgumentError
@@ -18,8 +18,30 @@ from opweave.registry.tensor import describe
 _RETURNS = re.compile(r"-> \((.*,.*)\)$")
 _NAMED = re.compile(r"[\w?\[\]]+(?:\([^)]*\))? (\w+)")
 
-#: By the name of the op.
-classes: dict[str, Any] = {}
+
+class _Classes(Mapping[str, Any]):
+    """The classes by the name of the op, each made when it is first asked for."""
+
+    def __init__(self) -> None:
+        self.fields: dict[str, tuple[str, ...]] = {}
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        found = self._made.get(name)
+        if found is None:
+            kind = namedtuple(name, self.fields[name], module=__name__)  # pyright: ignore[reportUntypedNamedTuple]
+            kind.__repr__ = _text
+            found = self._made.setdefault(name, kind)  # another thread may have been faster
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.fields)
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+
+classes = _Classes()
 
 
 def _text(self: Any) -> str:
@@ -29,10 +51,9 @@ def _text(self: Any) -> str:
 
 def names(packet: OpOverloadPacket) -> tuple[str, ...]:
     """What the results of an op are called, by the first overload that says so; empty where none does."""
-    for name in packet.overloads():
-        source = getattr(packet, name).schema_source
+    for text in packet.texts():
         # Few ops have several results, and this is asked of all while opweave is imported.
-        found = _RETURNS.search(source) if isinstance(source, str) and source.endswith(")") else None
+        found = _RETURNS.search(text) if text.endswith(")") else None
         fields = [_NAMED.fullmatch(part.strip()) for part in found[1].split(",")] if found else []
         if fields and all(fields):
             return tuple(field[1] for field in fields if field is not None)
@@ -44,23 +65,25 @@ def named(packet: OpOverloadPacket) -> Callable[..., Any]:
     fields = names(packet)
     if not fields:
         return packet
-    kind = classes.get(packet.opname)
-    if kind is None:
-        kind = namedtuple(packet.opname, fields, module=__name__)  # pyright: ignore[reportUntypedNamedTuple]
-        kind.__repr__ = _text
-        classes[packet.opname] = kind
-    make = kind._make
+    name = packet.opname
+    classes.fields.setdefault(name, fields)
+    kind: Any = None
 
     def function(*args: Any, **kwargs: Any) -> Any:
+        nonlocal kind
         if type(kwargs.get("out")) in (tuple, list):
             kwargs.update(_by_name(packet, kwargs.pop("out")))
         elif len(args) > 1 and type(args[1]) in (int, bool, str) and kwargs.get("out") is not None:
             # By position that is no operand of an overload with one result, which takes a tensor.
             raise ArgumentError(f"{packet}: out= must be {len(fields)} tensors", got=describe(kwargs["out"]))
         found = packet(*args, **kwargs)
-        return make(found) if type(found) in (tuple, list) else found
+        if type(found) not in (tuple, list):
+            return found
+        if kind is None:
+            kind = classes[name]
+        return kind._make(found)
 
-    function.__name__ = function.__qualname__ = packet.opname
+    function.__name__ = function.__qualname__ = name
     function.op_packet = packet  # type: ignore[attr-defined]  # its signature and its docstring follow from it
     return function
 

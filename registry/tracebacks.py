@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import sys
 import threading
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -98,6 +97,8 @@ def is_full() -> bool:
 
 def lines_of(error: BaseException) -> list[str]:
     """An error with its traceback, as it is printed, a line each."""
+    import traceback  # it loads much, for what rarely happens
+
     if is_full():
         return traceback.format_exception(error)
     with shown_short(error):

@@ -14,11 +14,11 @@ from opweave.registry.autograd.engine import GradModeFor
 from opweave.registry.autograd.function_node import FunctionCtx, FunctionNode, finish, keep
 from opweave.registry.autograd.graph import attach, edge_of, next_sequence
 from opweave.registry.autograd.record import run_below
-from opweave.registry.entry import compile_function, identifier, parameters
+from opweave.registry.entry import compile_function, identifier, is_default, parameters
 from opweave.registry.errors import AutogradError
 from opweave.registry.kernels import Kernel
 from opweave.registry.keys import ABOVE_VIEWS, BATCHED_BIT, GRAD, state
-from opweave.registry.op import OpOverload, is_default
+from opweave.registry.op import OpOverload
 from opweave.registry.schema import Argument
 from opweave.registry.spec import TensorSpec
 from opweave.registry.tensor import Tensor, describe

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from opweave.registry import dtypes
 from opweave.registry.dataclass import dataclass
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, ShapeError
+from opweave.registry.loading import load_heavy
 from opweave.registry.op import ops
 from opweave.registry.ops.copies import format_of, laid_out, rounded, spec_like, widened
 from opweave.registry.ops.kinds import CompositeDecl, composite
@@ -161,7 +161,7 @@ def _covering(axis: Axis, kernel: Filter, line: Tensor, like: Tensor) -> tuple[T
 
     # In whole numbers, so that code that computes the ends twice finds the same; at an end the weight is 0.
     if axis.factor is not None and axis.factor > 0 and not axis.align_corners:
-        over, under = Fraction(step).limit_denominator(4096).as_integer_ratio()
+        over, under = load_heavy("fractions").Fraction(step).limit_denominator(4096).as_integer_ratio()
     elif axis.align_corners:
         over, under = (axis.size - 1, axis.count - 1) if axis.count > 1 else (0, 1)
     else:

@@ -109,7 +109,7 @@ def _options_of(out: Tensor, kwargs: dict[str, Any]) -> dict[str, Any]:
 
 def _is_factory(packet: OpOverloadPacket) -> bool:
     """Whether the op makes tensors from nothing, or like another."""
-    source = getattr(packet, packet.overloads()[0]).schema_source
+    source = packet.first.schema_source
     return isinstance(source, str) and "pin_memory" in source
 
 
@@ -439,7 +439,7 @@ def bind() -> None:
 
 def _takes_self(packet: OpOverloadPacket) -> bool:
     """Whether the first argument is the tensor itself; told from the text, since parsing every schema takes time."""
-    source = getattr(packet, packet.overloads()[0]).schema_source
+    source = packet.first.schema_source
     # Only the in-place and out= variants of declared ops make their schema on demand, and those are methods.
     return not isinstance(source, str) or _SELF.search(source) is not None
 

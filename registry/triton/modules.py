@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import os
-import tempfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -70,7 +69,7 @@ def read(text: str, context: Any) -> Any:
 @contextmanager
 def in_file(text: str) -> Iterator[str]:
     """The path of a file that has the text for a while: Triton reads nothing else."""
-    with tempfile.TemporaryDirectory(prefix="opweave-") as folder:
+    with load_heavy("tempfile").TemporaryDirectory(prefix="opweave-") as folder:
         path = os.path.join(folder, "kernel.ttir")
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
