@@ -22,7 +22,6 @@ were written.
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -37,9 +36,8 @@ from opweave.registry.resizing import resize_result
 from opweave.registry.return_types import named
 from opweave.registry.tensor import Tensor, describe
 
-_INTS = re.compile(r"(?:Sym)?[Ii]nt\[\d*\]")
+_INTS = ("int[", "SymInt[")
 _SINGLE = ("int ", "SymInt ", "bool ")
-_LIST = re.compile(r"-> \(?Tensor(?:\([^)]*\))?\[\]\)?$")
 
 
 def _positional(source: str) -> list[str]:
@@ -64,7 +62,7 @@ def may_be_written_out(packet: OpOverloadPacket, skipped: int) -> tuple[bool, bo
     if not any("nt[" in text for text in texts):
         return False, False
     taken = [_positional(text)[skipped:] for text in texts]
-    found = any(len(items) == 1 and _INTS.match(items[0]) for items in taken)
+    found = any(len(items) == 1 and items[0].startswith(_INTS) for items in taken)
     return found, found and not any(items and items[0].startswith(_SINGLE) for items in taken)
 
 
@@ -108,9 +106,17 @@ def function(packet: OpOverloadPacket) -> Callable[..., Any]:
     return written_out
 
 
+def _is_list(text: str) -> bool:
+    """Whether a schema gives a list of tensors, which may be views."""
+    if not text.endswith("[]"):
+        return False
+    given = text[text.rindex(") -> ") + 5 :]
+    return given == "Tensor[]" or given.startswith("Tensor(")
+
+
 def _given(packet: OpOverloadPacket) -> Callable[..., Any]:
     """The op with its results as functions give them."""
-    if not any(text.endswith("]") and _LIST.search(text) for text in packet.texts()):
+    if not any(_is_list(text) for text in packet.texts()):
         return named(packet)
 
     def tupled(*args: Any, **kwargs: Any) -> Any:

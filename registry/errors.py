@@ -191,7 +191,7 @@ def _rebuild(cls: type[OpweaveError], what: str, got: str | None, at: str, hint:
     return cls(what, got=got, at=at, hint=hint)
 
 
-_PART = re.compile(r"\n  (got:  |at:   |hint: )")
+_PART = r"\n  (got:  |at:   |hint: )"  # compiled when it is needed, as all patterns that imports do not need
 
 
 def from_text(kind: type[OpweaveError], text: str) -> OpweaveError:
@@ -204,7 +204,7 @@ def from_text(kind: type[OpweaveError], text: str) -> OpweaveError:
     text : str
         What `str` gave.
     """
-    what, *rest = _PART.split(text)
+    what, *rest = re.split(_PART, text)
     parts = dict(zip((name.strip(" :") for name in rest[::2]), rest[1::2], strict=True))
     return kind(what, got=parts.get("got"), at=parts.get("at"), hint=parts.get("hint"))
 

@@ -12,7 +12,7 @@ from opweave.registry.errors import is_own_file, user_frame
 from opweave.registry.tensor import describe
 
 #: At the end of a line of generated code: the line of the user's that it comes from.
-_ORIGIN = re.compile(r"# ([^\s#]+:\d+)\s*$")
+_ORIGIN = r"# ([^\s#]+:\d+)\s*$"
 
 
 def note_op(op: Any, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -39,7 +39,7 @@ def _origin(frame: FrameType | None) -> str | None:
     """The user's line that the nearest line of generated code was made from, if there is one below the user's code."""
     while frame is not None and is_own_file(frame.f_code.co_filename):
         if not frame.f_code.co_filename.startswith("<opweave"):
-            found = _ORIGIN.search(linecache.getline(frame.f_code.co_filename, frame.f_lineno))
+            found = re.search(_ORIGIN, linecache.getline(frame.f_code.co_filename, frame.f_lineno))
             if found:
                 return found[1]
         frame = frame.f_back

@@ -46,7 +46,7 @@ from opweave.registry.types import TENSOR, BaseType, ListType, OptionalType, Tup
 _KNOWN = frozenset(
     ("Tensor", "int", "SymInt", "float", "bool", "str", "Scalar", "ScalarType", "Device", "Layout", "MemoryFormat")
 )
-_CALL = re.compile(r"\s*([A-Za-z_][\w.]*)\s*(\(.*\))?\s*", re.DOTALL)
+_CALL = r"(?s)\s*([A-Za-z_][\w.]*)\s*(\(.*\))?\s*"
 Rule = Callable[..., Any]
 #: How an op is called: the function's name, or a call of it; with a rule, what it returns without data.
 Target = str | tuple[str, Rule]
@@ -153,7 +153,7 @@ def _line(text: Any, target: Any, source: _Source, site: Site) -> _Line:
     if "::" not in schema.name:
         raise SchemaError(f"register_ffi: {schema.full_name!r} has no namespace", at=site, hint="'mylib::my_op(...)'")
     call, rule = target if isinstance(target, tuple) and len(target) == 2 else (target, None)
-    match = _CALL.fullmatch(call) if isinstance(call, str) else None
+    match = re.fullmatch(_CALL, call) if isinstance(call, str) else None
     if match is None:
         raise ArgumentError(
             f"register_ffi: {schema.full_name}: expected the function's name, or a call of it", got=repr(target),

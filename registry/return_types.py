@@ -6,7 +6,6 @@ each op whose schema names its results, `opweave.return_types.max`.
 
 from __future__ import annotations
 
-import re
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -14,9 +13,6 @@ from typing import Any
 from opweave.registry.errors import ArgumentError
 from opweave.registry.packet import OpOverloadPacket
 from opweave.registry.tensor import describe
-
-_RETURNS = re.compile(r"-> \((.*,.*)\)$")
-_NAMED = re.compile(r"[\w?\[\]]+(?:\([^)]*\))? (\w+)")
 
 
 class _Classes(Mapping[str, Any]):
@@ -52,11 +48,10 @@ def _text(self: Any) -> str:
 def names(packet: OpOverloadPacket) -> tuple[str, ...]:
     """What the results of an op are called, by the first overload that says so; empty where none does."""
     for text in packet.texts():
-        # Few ops have several results, and this is asked of all while opweave is imported.
-        found = _RETURNS.search(text) if text.endswith(")") else None
-        fields = [_NAMED.fullmatch(part.strip()) for part in found[1].split(",")] if found else []
-        if fields and all(fields):
-            return tuple(field[1] for field in fields if field is not None)
+        if text.endswith(")") and ") -> (" in text:
+            parts = [part.strip().rpartition(" ") for part in text[text.rindex(") -> (") + 6 : -1].split(",")]
+            if len(parts) > 1 and all(kind and name.isidentifier() for kind, _, name in parts):
+                return tuple(name for _, _, name in parts)
     return ()
 
 

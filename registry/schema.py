@@ -58,15 +58,13 @@ _MISSPELT = {
     "Optional": "T?",
 }
 
-_TOKEN = re.compile(
-    r"""(?:\s|\#[^\n]*)*(?: (?P<name>[A-Za-z_]\w*) | (?P<fresh>\$\d+)
+#: Compiled when a schema is parsed; those of the ops declared here wait until somebody asks for them.
+_TOKEN = r"""(?xsa)(?:\s|\#[^\n]*)*(?: (?P<name>[A-Za-z_]\w*) | (?P<fresh>\$\d+)
       | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?)
-      | (?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*') | (?P<sign>->|::|\.\.\.|[()\[\],=*?!|.:+-]) | (?P<end>$) )""",
-    re.VERBOSE | re.DOTALL | re.ASCII,
-)
+      | (?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*') | (?P<sign>->|::|\.\.\.|[()\[\],=*?!|.:+-]) | (?P<end>$) )"""
 
 #: A line's end, or a backslash before what it does not stand before.
-_BAD_ESCAPE = re.compile(r"\n|(?:^|[^\\])(?:\\\\)*(\\[^abfnrtv\\'\"0-7])")
+_BAD_ESCAPE = r"\n|(?:^|[^\\])(?:\\\\)*(\\[^abfnrtv\\'\"0-7])"
 
 _SCALAR_TYPES = {code: dtypes.DTYPES[name] for name, code in SCALAR_TYPE_CODES.items()}
 _MEMORY_FORMATS = {int(found): found for found in MemoryFormat}
@@ -129,9 +127,9 @@ class _Parser:
         self.allow_typevars = allow_typevars
         self.fresh = 0
         self.tokens: list[tuple[str, str, int]] = []
-        position = 0
+        position, token = 0, re.compile(_TOKEN)
         while True:
-            match = _TOKEN.match(text, position)
+            match = token.match(text, position)
             if match is None or match.lastgroup is None:
                 at = len(text) - len(text[position:].lstrip(" \t\n\r\f\v"))
                 self.fail("unterminated string" if text[at] in "\"'" else f"unexpected character {text[at]!r}", at)
@@ -430,7 +428,7 @@ class _Parser:
 
     def string(self) -> str:
         """The text of a literal."""
-        wrong = _BAD_ESCAPE.search(self.token)
+        wrong = re.search(_BAD_ESCAPE, self.token)
         if wrong is not None:
             self.fail(f"a text cannot have {wrong[wrong.lastindex or 0]!r} in it")
         return _unquote(self.take())

@@ -6,7 +6,6 @@ Each is written with the op that it names, so a graph has that one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -92,11 +91,11 @@ _VIEWS = (
     "split_with_sizes", "squeeze", "t", "transpose", "unbind", "unfold", "unsqueeze", "view", "view_as_complex",
     "view_as_real",
 )  # fmt: skip
-_ALIAS = re.compile(r"\(a( -> \*)?\)")
 
 
 def _declare_copy(target: OpOverload) -> None:
-    text = _ALIAS.sub("", str(target.schema_source)).replace(f"::{target.opname}", f"::{target.opname}_copy", 1)
+    text = str(target.schema_source).replace("(a)", "").replace("(a -> *)", "")
+    text = text.replace(f"::{target.opname}", f"::{target.opname}_copy", 1)
     one = not text.endswith("[]")
     overload = "out" if target.overload == "default" else f"{target.overload}_out"
     traits: Any = {"outs": overload} if one else {}

@@ -11,7 +11,6 @@ import importlib
 import inspect
 import math
 import os
-import re
 import types
 from collections.abc import Callable
 from typing import Any
@@ -352,7 +351,15 @@ _METHODS: dict[str, Any] = {
         ("cdouble", "complex128"), ("short", "int16"), ("bool", "bool_"), ("char", "int8"), ("byte", "uint8"))},
 }  # fmt: skip
 
-_SELF = re.compile(r"\((Tensor(\(a(!| -> \*)?\))? self|Tensor condition)\b")
+#: How the first argument of a method is written.
+_SELF = tuple(
+    f"{kind} {name}{end}"
+    for kind, name in [
+        *((kind, "self") for kind in ("Tensor", "Tensor(a)", "Tensor(a!)", "Tensor(a -> *)")),
+        ("Tensor", "condition"),
+    ]
+    for end in ",)"
+)
 _PROPERTIES = {
     "T": ("numpy_T", "A view with the dimensions in the opposite order."),
     "mT": ("mT", "A view of the matrices in the last two dimensions, transposed."),
@@ -441,7 +448,7 @@ def _takes_self(packet: OpOverloadPacket) -> bool:
     """Whether the first argument is the tensor itself; told from the text, since parsing every schema takes time."""
     source = packet.first.schema_source
     # Only the in-place and out= variants of declared ops make their schema on demand, and those are methods.
-    return not isinstance(source, str) or _SELF.search(source) is not None
+    return not isinstance(source, str) or source.startswith(_SELF, source.index("(") + 1)
 
 
 #: Modules of the package whose functions are the ops of a prefix: `aten::linalg_inv` is `opweave.linalg.inv`.
