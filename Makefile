@@ -85,7 +85,8 @@ wheel: $(VENV)/.stamp-wheel .wheel/env/bin/python
 
 # Of the releases, the first is what `make test` runs with.
 TRITONS ?= 3.7 3.8 3.9
-MATRIX_TESTS := $(addprefix tests/triton_cpu/,test_driver.py test_launching.py test_suite.py test_tutorials.py)
+MATRIX_TESTS := $(addprefix tests/triton_cpu/,test_driver.py test_launching.py test_quick_triton.py test_suite.py \
+	test_tutorials.py)
 
 matrix: $(TRITONS:%=matrix-%)
 

@@ -29,7 +29,7 @@ from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import ArgumentError, CompileError, OpweaveError, Site, UnsupportedError
 from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.loading import parsing
-from opweave.registry.triton.modules import in_file, new_context, read
+from opweave.registry.triton.modules import first_ir, in_file, new_context, read
 
 #: Which says little of its types.
 _triton: Any = triton.compiler
@@ -192,9 +192,7 @@ def lower_kernel(source: ASTSource | str, options: Mapping[str, Any] | None = No
 
 def _as_module(source: ASTSource, backend: Any, parsed: Any) -> Any:
     """A kernel as Triton's frontend leaves it."""
-    codegen = backend.get_codegen_implementation(parsed)
-    untyped: Any = source
-    return untyped.make_ir(backend.target, parsed, codegen, backend.get_module_map(), new_context(backend))
+    return first_ir(source, backend, backend.target, parsed, new_context(backend))
 
 
 def _not_compiled(error: Exception) -> CompileError:

@@ -38,7 +38,7 @@ from opweave.registry.tensor import Tensor
 from opweave.registry.triton import effects
 from opweave.registry.triton.access import Access, KernelAccesses, Parameter as AccessedParameter, analyse
 from opweave.registry.triton.known import in_launch
-from opweave.registry.triton.modules import read, run_passes
+from opweave.registry.triton.modules import first_ir, read, run_passes
 from opweave.registry.triton.polynomial import Known, Polynomial
 from opweave.registry.triton.ttir import Parameter, Type, Value
 from opweave.registry.triton_op import CompiledText, forms, kernels, name_of, tuner_of
@@ -450,8 +450,7 @@ class _Fusion:
         options = backend.parse_options(options_for({}, self.device))
         with effects.compiling(target), parsing:
             made: Any = ASTSource(function, dict(signature), {}, {})
-            codegen = backend.get_codegen_implementation(options)
-            return str(made.make_ir(target, options, codegen, backend.get_module_map(), context))
+            return str(first_ir(made, backend, target, options, context))
 
     def _helpers(self) -> str:
         """The functions as one text."""

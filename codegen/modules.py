@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from opweave.registry.errors import note_own_file
+from opweave.registry.quick_triton import quick_sources
 
 
 def load_module(path: Path, text: str, names: Mapping[str, Any]) -> ModuleType:
@@ -30,5 +31,6 @@ def load_module(path: Path, text: str, names: Mapping[str, Any]) -> ModuleType:
     note_own_file(file)
     # Without a time of modification an entry is never compared with the file on disk.
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    exec(compile(text, file, "exec", dont_inherit=True), module.__dict__)
+    with quick_sources(file):
+        exec(compile(text, file, "exec", dont_inherit=True), module.__dict__)
     return module

@@ -16,6 +16,7 @@ from types import ModuleType
 from opweave.registry import forking
 from opweave.registry.errors import MissingTritonError
 from opweave.registry.interrupts import contextmanager, deferred, let_through
+from opweave.registry.quick_triton import PACKAGE, quick_sources, without_gluon
 
 #: Held while a heavy module, or one that needs it, is loaded.
 loading = forking.short_lock()
@@ -63,7 +64,11 @@ def load_heavy(name: str) -> ModuleType:
     if found is None:
         with loading, deferred(patient=False), uncollected():
             try:
-                found = importlib.import_module(name)
+                if name.partition(".")[0] == "triton":
+                    with quick_sources(PACKAGE), without_gluon():
+                        found = importlib.import_module(name)
+                else:
+                    found = importlib.import_module(name)
             except ModuleNotFoundError as error:
                 if (error.name or "").partition(".")[0] != "triton":
                     raise
@@ -100,9 +105,10 @@ def _mend(package: str) -> None:
     After an import of the user's own that was interrupted, the modules that had been made are found, but no longer
     named in the package, which is made anew.
     """
-    for name, module in [*sys.modules.items()]:
+    within = f"{package}."
+    for name, module in [each for each in [*sys.modules.items()] if each[0].startswith(within)]:
         holder, _, last = name.rpartition(".")
-        if name.startswith(f"{package}.") and module is not None and holder in sys.modules:
+        if module is not None and holder in sys.modules:
             vars(sys.modules[holder]).setdefault(last, module)
 
 

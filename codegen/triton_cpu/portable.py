@@ -30,7 +30,7 @@ from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.launch_form import LaunchForm
 from opweave.registry.loading import parsing
 from opweave.registry.triton.effects import configurations, source_of
-from opweave.registry.triton.modules import new_context, read
+from opweave.registry.triton.modules import first_ir, new_context, read
 from opweave.tracer.export.kernels import Lowering
 
 
@@ -70,8 +70,7 @@ def to_text(kernel: Any, form: LaunchForm, operands: Mapping[str, Any]) -> Lower
             source.attrs = {}
             context = new_context()
             backend: Any = make_backend(target)
-            codegen = backend.get_codegen_implementation(options)
-            module = CPUBackend.make_ttir(source.make_ir(target, options, codegen, backend.get_module_map(), context))
+            module = CPUBackend.make_ttir(first_ir(source, backend, target, options, context))
             name, text = str(module.get_entry_func_name()), module.str_nodebug()
             text = contracted(text) if contracts(options) else text
     except OpweaveError:

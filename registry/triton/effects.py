@@ -389,9 +389,7 @@ def lowered(jit: Any, values: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
         source, backend, options, target = source_of(jit, values)
         context = modules.new_context(backend)
         with parsing:
-            module = source.make_ir(
-                target, options, backend.get_codegen_implementation(options), backend.get_module_map(), context
-            )
+            module = modules.first_ir(source, backend, target, options, context)
         module.context = context
         modules.run_passes(module, modules.CLEANED, "accesses")
     names = tuple(path for name, kind in source.signature.items() for path in _paths(name, kind))

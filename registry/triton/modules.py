@@ -32,6 +32,23 @@ def new_context(backend: Any = None) -> Any:
     return context
 
 
+def first_ir(source: Any, backend: Any, target: Any, options: Any, context: Any) -> Any:
+    """The module that Triton's frontend makes of a kernel.
+
+    Parameters
+    ----------
+    source : ASTSource
+        The kernel.
+    backend, target, options
+        Whom it is made for, and with what.
+    context
+        See `new_context`.
+    """
+    load_heavy("triton.compiler.code_generator")
+    helpers = backend.get_codegen_implementation(options)
+    return source.make_ir(target, options, helpers, backend.get_module_map(), context)
+
+
 def refuse_nested_pointers() -> None:
     """Have Triton's frontend refuse a pointer to pointers, as of 3.9 has none, and would end the process instead."""
     release = tuple(int(part) for part in load_heavy("triton").__version__.split(".")[:2])

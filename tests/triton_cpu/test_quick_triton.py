@@ -1,0 +1,177 @@
+"""Triton imported in less time: it finds the same sources, and Gluon's functions where somebody loads Gluon."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import subprocess
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+from triton.runtime.jit import JITFunction
+
+from opweave.codegen.modules import load_module
+from opweave.registry.quick_triton import quick_sources, source_lines
+
+#: Modules of Triton's with functions in all the forms that its authors write.
+_MODULES = (
+    "triton.language.standard", "triton.language.random", "triton.language.math", "triton.language.core",
+    "triton.language.semantic", "triton.compiler.code_generator", "triton.runtime.jit", "triton.testing",
+)  # fmt: skip
+
+ENDS = '''
+def decorator(function):
+    return function
+
+
+def in_brackets(x):
+    return (
+        x
+    )
+
+
+# of nobody
+def commented(x):
+    y = [
+        x,  # one
+    ]
+
+    # of the body, after a gap
+# of nobody
+
+
+@decorator
+@decorator
+def decorated(
+    x,
+    y=1,
+):
+    """One
+
+no more indented.
+    """
+
+
+def nested(x):
+    def inner(y):
+        return {
+            y: x,
+        }
+    # of `nested`
+
+
+def text(x):
+    return """
+def not_a_function():
+"""
+
+
+class Holder:
+    def method(self):
+        if self:
+            return 1
+        # of `method`
+
+    # of `Holder`
+    attribute = 1
+
+
+def one_line(x): return x
+
+
+def documented(x):
+    """One
+
+    two"""
+
+
+def annotated(x):
+    x = 1
+    y: "int"
+
+
+def unreached(x):
+    return x
+    """One
+    two
+    """
+
+
+def skipped(x):
+    if False:
+        return (
+            x
+        )
+
+
+def last(x):
+    return f(
+        x)
+'''
+
+
+def functions_of(module: Any) -> list[types.FunctionType]:
+    found: list[types.FunctionType] = []
+    for value in vars(module).values():
+        value = value.fn if isinstance(value, JITFunction) else value
+        members = [value, *vars(value).values()] if isinstance(value, type) else [value]
+        found += [each for each in members if isinstance(each, types.FunctionType)]
+    return [f for f in found if f.__code__.co_filename == module.__file__ and not hasattr(f, "__wrapped__")]
+
+
+@pytest.mark.parametrize("name", _MODULES)
+def test_sources_of_tritons_functions(name: str) -> None:
+    functions = functions_of(importlib.import_module(name))
+    assert functions
+    for function in functions:
+        assert source_lines(function.__code__) == inspect.getsourcelines(function), function
+
+
+def test_where_functions_end() -> None:
+    module = load_module(Path("/nowhere/ends.py"), ENDS, {})
+    functions = functions_of(module)
+    found = {function: inspect.getsourcelines(function) for function in functions}
+    quick = {function: source_lines(function.__code__) for function in functions}
+    unknown = {function.__name__ for function in functions if quick[function] is None}
+    # Where the last statement leaves no code, a docstring for one.
+    assert unknown <= {"one_line", "documented", "decorated", "annotated", "unreached"} and len(functions) == 13
+    assert all(quick[function] == found[function] for function in functions if quick[function] is not None)
+    with quick_sources("ends.py"):
+        assert {function: inspect.getsourcelines(function) for function in functions} == found
+
+
+def test_what_stood_there_stands_there_again() -> None:
+    before = inspect.getsourcelines
+    with quick_sources("one"):
+        with quick_sources("two"):
+            assert inspect.getsourcelines is not before
+        assert inspect.getsourcelines is not before
+        assert inspect.getsourcelines(test_where_functions_end) == before(test_where_functions_end)
+    assert inspect.getsourcelines is before
+
+
+PROGRAM = """
+import sys
+import opweave
+from opweave.codegen.triton_cpu.driver import activate
+activate()
+f = opweave.compile(lambda x: x * 2 + 1)
+assert f(opweave.ones(3)).tolist() == [3, 3, 3]
+assert "triton.compiler.code_generator" in sys.modules and "triton.experimental.gluon" not in sys.modules
+from triton.compiler.code_generator import CodeGenerator
+import triton.language as tl
+table = CodeGenerator.statically_implemented_functions
+assert table.get(tl.static_assert) is not None and table.get(print) is None
+from triton.experimental.gluon import language as gl
+assert gl.static_assert is not tl.static_assert and gl.program_id
+assert table.get(gl.static_assert) is table.get(tl.static_assert)
+assert table.get(gl.static_print) is table.get(tl.static_print)
+assert table.get(len) is not None
+"""
+
+
+def test_gluon_is_loaded_when_it_is_asked_for() -> None:
+    subprocess.run([sys.executable, "-c", PROGRAM], check=True, timeout=300)
