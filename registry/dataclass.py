@@ -15,7 +15,9 @@ that is the standard library's: fields, `replace`, pattern matching, slots.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import functools
 import operator
 import reprlib
 import types
@@ -94,11 +96,57 @@ def _put_off(cls: type, options: dict[str, Any]) -> type:
 # ---- fields ----------------------------------------------------------------------------------------------------------
 
 
+#: What of an annotation's text may say that it is of no field, or of none like most.
+_SPECIAL = ("ClassVar", "InitVar", "KW_ONLY")
+
+
 def _find_fields(cls: type, options: dict[str, Any]) -> None:
-    """Let the standard library find the fields, of a class like this one that has no methods to be made."""
-    inherited: dict[str, Any] = {}
+    """Find the fields as the standard library does, which looks at each annotation for what it may mean."""
+    fields: dict[str, Any] = {}
     for base in cls.__mro__[-1:0:-1]:
-        inherited |= getattr(base, "__dataclass_fields__", {})
+        fields |= getattr(base, "__dataclass_fields__", {})
+    annotations, plain = cls.__annotations__, _plain()
+    given = {name: cls.__dict__.get(name, MISSING) for name in annotations}
+    if (
+        options.get("kw_only")
+        or any(type(text) is not str or any(word in text for word in _SPECIAL) for text in annotations.values())
+        or any(value.__class__.__hash__ is None for value in given.values())  # which it refuses
+    ):
+        _let_find(cls, options, fields)
+        return
+    for name, default in given.items():
+        default = MISSING if isinstance(default, types.MemberDescriptorType) else default
+        field: Any = default if isinstance(default, Field) else dataclasses.field(default=default)
+        field.name, field.type, field._field_type = name, annotations[name], plain["kind"]
+        field.kw_only = field.kw_only is True
+        fields[name] = field
+        if field is default:
+            delattr(cls, name) if field.default is MISSING else setattr(cls, name, field.default)
+    made = {**plain["own"], "__dataclass_params__": copy.copy(plain["params"])}
+    made["__dataclass_params__"].frozen = options.get("frozen", False)
+    if options.get("match_args", True):
+        made["__match_args__"] = tuple(f.name for f in fields.values() if f.init and not f.kw_only)
+    _give(cls, {**made, "__dataclass_fields__": fields})
+
+
+@functools.cache
+def _plain() -> dict[str, Any]:
+    """What the standard library makes of a class with one field: the field's kind, parameters, and the rest."""
+    made: Any = dataclasses.dataclass(init=False, repr=False, eq=False)(
+        type("Plain", (), {"__annotations__": {"x": "int"}, "__doc__": ""})
+    )
+    own = {name: value for name, value in vars(made).items() if name == "__replace__"}
+    return {"kind": dataclasses.fields(made)[0]._field_type, "params": made.__dataclass_params__, "own": own}
+
+
+def _give(cls: type, made: dict[str, Any]) -> None:
+    for name, value in made.items():
+        if name not in cls.__dict__ or type(cls.__dict__[name]) is _Pending:
+            setattr(cls, name, value)
+
+
+def _let_find(cls: type, options: dict[str, Any], inherited: dict[str, Any]) -> None:
+    """Let the standard library find the fields, of a class like this one that has no methods to be made."""
     annotations = cls.__annotations__
     own = {name: value for name, value in cls.__dict__.items() if name in annotations or name in _READ}
     own = {name: value for name, value in own.items() if type(value) is not _Pending}
@@ -111,9 +159,8 @@ def _find_fields(cls: type, options: dict[str, Any]) -> None:
         if isinstance(cls.__dict__.get(name), Field):
             default = alike.__dict__.get(name, MISSING)
             delattr(cls, name) if default is MISSING else setattr(cls, name, default)
-    for name in ("__dataclass_params__", "__match_args__", "__replace__", "__dataclass_fields__"):
-        if name in alike.__dict__ and (name not in cls.__dict__ or type(cls.__dict__[name]) is _Pending):
-            setattr(cls, name, alike.__dict__[name])
+    names = ("__dataclass_params__", "__match_args__", "__replace__", "__dataclass_fields__")
+    _give(cls, {name: alike.__dict__[name] for name in names if name in alike.__dict__})
 
 
 #: All that is asked of a base's parameters.
