@@ -58,10 +58,9 @@ def may_be_written_out(packet: OpOverloadPacket, skipped: int) -> tuple[bool, bo
 
     One int is for an overload that takes an int, where there is one: `x.hsplit(2)` is sections, not places.
     """
-    texts = packet.texts()
-    if not any("nt[" in text for text in texts):
+    if "nt[" not in packet.text:
         return False, False
-    taken = [_positional(text)[skipped:] for text in texts]
+    taken = [_positional(text)[skipped:] for text in packet.text.splitlines()]
     found = any(len(items) == 1 and items[0].startswith(_INTS) for items in taken)
     return found, found and not any(items and items[0].startswith(_SINGLE) for items in taken)
 
@@ -116,7 +115,7 @@ def _is_list(text: str) -> bool:
 
 def _given(packet: OpOverloadPacket) -> Callable[..., Any]:
     """The op with its results as functions give them."""
-    if not any(_is_list(text) for text in packet.texts()):
+    if "[]" not in packet.text or not any(_is_list(text) for text in packet.text.splitlines()):
         return named(packet)
 
     def tupled(*args: Any, **kwargs: Any) -> Any:

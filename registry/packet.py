@@ -38,6 +38,7 @@ class OpOverloadPacket(replay.Replayable):
         self.opname = opname
         self._overloads: dict[str, OpOverload] = {}
         self._choice: dict[Any, OpOverload] = {}
+        self._text: str | None = None
         self.__name__ = opname
         self.__qualname__ = f"{namespace}.{opname}"
 
@@ -97,9 +98,14 @@ class OpOverloadPacket(replay.Replayable):
         """Names of the overloads."""
         return list(self._overloads)
 
-    def texts(self) -> list[str]:
-        """The schemas that are written out; parsing them all takes time."""
-        return [op.schema_source for op in self._overloads.values() if isinstance(op.schema_source, str)]
+    @property
+    def text(self) -> str:
+        """The schemas that are written out, a line each; parsing them all takes time."""
+        found = self._text
+        if found is None:
+            sources = [op.schema_source for op in self._overloads.values()]
+            found = self._text = "\n".join([source for source in sources if isinstance(source, str)])
+        return found
 
     def add(self, op: OpOverload) -> None:
         """Make an overload known (or replace the one of the same name)."""
@@ -108,6 +114,7 @@ class OpOverloadPacket(replay.Replayable):
         if not name.startswith("_") and name not in _OWN and not hasattr(OpOverloadPacket, name):
             self.__dict__[name] = op  # found without `__getattr__`
         self._choice.clear()
+        self._text = None
 
     def remove(self, op: OpOverload) -> None:
         """Forget an overload."""
@@ -115,6 +122,7 @@ class OpOverloadPacket(replay.Replayable):
         if self.__dict__.get(op.overload) is op:
             del self.__dict__[op.overload]
         self._choice.clear()
+        self._text = None
 
     def __getattr__(self, name: str) -> OpOverload:
         if name.startswith("__") or name in ("_overloads", "namespace"):

@@ -47,7 +47,9 @@ def _text(self: Any) -> str:
 
 def names(packet: OpOverloadPacket) -> tuple[str, ...]:
     """What the results of an op are called, by the first overload that says so; empty where none does."""
-    for text in packet.texts():
+    if ") -> (" not in packet.text:
+        return ()  # as of most, and this is asked of all while opweave is imported
+    for text in packet.text.splitlines():
         if text.endswith(")") and ") -> (" in text:
             parts = [part.strip().rpartition(" ") for part in text[text.rindex(") -> (") + 6 : -1].split(",")]
             if len(parts) > 1 and all(kind and name.isidentifier() for kind, _, name in parts):
