@@ -86,10 +86,17 @@ def block(lib: Names, x: Array, w: Array, o: Array, up: Array, down: Array) -> A
 
 
 def adam(lib: Names, *arrays: Array) -> list[Array]:
+    """In place, as optimizers are, where a library's arrays can be written."""
     found = []
     for p, g, m, v in zip(*(arrays[i::4] for i in range(4)), strict=True):
-        m, v = m * 0.9 + g * 0.1, v * 0.999 + g * g * 0.001
-        found += [p - 1e-3 * m / (lib.sqrt(v) + 1e-8), m, v]
+        if lib.library in ("jax", "numpy"):
+            m, v = m * 0.9 + g * 0.1, v * 0.999 + g * g * 0.001
+            p = p - 1e-3 * m / (lib.sqrt(v) + 1e-8)
+        else:
+            m.mul_(0.9).add_(g * 0.1)
+            v.mul_(0.999).add_(g * g * 0.001)
+            p.sub_(1e-3 * m / (lib.sqrt(v) + 1e-8))
+        found += [p, m, v]
     return found
 
 
