@@ -13,6 +13,7 @@ import optree
 
 from opweave.fake.shape_env import ShapeEnv
 from opweave.registry.errors import ArgumentError, GraphError
+from opweave.registry.interrupts import deferred
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe
 from opweave.tracer import printing
@@ -112,7 +113,9 @@ class GraphModule(ModuleTree):
     @property
     def code(self) -> str:
         """The graph as Python; runs given the names of `printing.namespace()`."""
-        return printing.print_graph(self.graph, self.name)
+        # An AttributeError of a signal's handler would be taken for that of a missing attribute.
+        with deferred():
+            return printing.print_graph(self.graph, self.name)
 
     def print_readable(self, print_output: bool = True) -> str:
         """The code as text; also written to standard output unless told otherwise."""
