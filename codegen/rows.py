@@ -54,7 +54,7 @@ class Value:
     args : tuple of Value
         What it is computed of.
     data : int or float
-        Which operand is loaded, or the constant.
+        Which operand is loaded, or stored as; or the constant.
     is_row : bool
         Whether it has elements.
     level : int
@@ -113,6 +113,14 @@ class Rows:
 
     def abs(self, x: Value) -> Value:
         return _applied("abs", x)
+
+    def finite(self, x: Value) -> Value:
+        """0 in the place of NaN and what is infinite."""
+        return _applied("finite", x)
+
+    def stored(self, x: Value, like: Value) -> Value:
+        """What is left of a value where it is stored in the type of an operand."""
+        return Value("stored", (x,), like.data, x.is_row, x.level)
 
     def sum(self, x: Value) -> Value:
         return Value("sum", (x,), None, False, x.level + 1)
@@ -350,7 +358,7 @@ class _Writer:
         elif v.kind == "load":
             value = self.load(v.data, i, left)
         else:
-            value = self.apply(v.kind, [self.computed(arg, number, i, found, left) for arg in v.args])
+            value = self.apply(v, [self.computed(arg, number, i, found, left) for arg in v.args])
         found[id(v)] = value
         return value
 
@@ -361,15 +369,21 @@ class _Writer:
         if v.kind == "load":
             return self.constants[v.data]
         if id(v) not in self.numbers:
-            self.numbers[id(v)] = self.apply(v.kind, [self.number(arg) for arg in v.args])
+            self.numbers[id(v)] = self.apply(v, [self.number(arg) for arg in v.args])
         return self.numbers[id(v)]
 
-    def apply(self, kind: str, args: list[Operand]) -> Operand:
-        f = self.f
+    def apply(self, v: Value, args: list[Operand]) -> Operand:
+        f, kind = self.f, v.kind
         if kind in ("exp", "log"):
             return getattr(formulas, kind)(f, *args)
         if kind in ("sqrt", "abs"):
             return f.intrinsic({"abs": "fabs"}.get(kind, kind), *args)
+        if kind == "stored":
+            elem = self.types[v.data]
+            narrow = half_casts.converted(self.em, args[0], "f4", elem, self.w)
+            return half_casts.converted(self.em, narrow, elem, "f4", self.w)
+        if kind == "finite":
+            return f.select(f.compare("olt", f.intrinsic("fabs", *args), f.const(math.inf)), *args, f.const(0.0))
         return getattr(f, kind)(*args)
 
     # -- memory
@@ -495,12 +509,13 @@ def run(
     block = step * max(_LEAST_BLOCK, math.isqrt(length // step))
     kept = memory.empty((programs, len(loaded.plan.kept), padded), np.dtype(np.float32)) if loaded.plan.kept else None
     down = sum(v.kind == "down" for v in loaded.plan.results)
-    partial = np.zeros((programs, down, padded), np.float32)
-    words = [rows, per, length, padded, block, 0 if kept is None else _address(kept), _address(partial)]
+    partial = np.zeros((programs, down, padded), np.float32) if down else None
+    own = [0 if array is None else _address(array) for array in (kept, partial)]
+    words = [rows, per, length, padded, block, *own]
     words += [_bits(x) if type(x) is float else _address(x) for x in (*operands, *outs)]
     args = (ctypes.c_int64 * len(words))(*words)
     pool.native().run(loaded.address, ctypes.addressof(args), programs, 0, 0, 0, ctypes.byref(loaded.cost))
-    return [partial[:, place, :length] for place in range(down)]
+    return [] if partial is None else [partial[:, place, :length] for place in range(down)]
 
 
 _TYPES = {np.dtype(np.float32): "f4", np.dtype(np.float16): "f2", dtypes.bfloat16.numpy: "bf"}

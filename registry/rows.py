@@ -9,7 +9,8 @@ all steps for one row that the cache holds, where they are needed, beside the op
         return [powers / k.sum(powers)]
 
 A value is either one of the elements of a row or one number of the whole row, which `k.max`, `k.min`, `k.sum` and
-`k.prod` make of elements; `+ - * /` and `k.exp`, `k.log`, `k.sqrt`, `k.abs` take any. It is computed in float32 and
+`k.prod` make of elements; `+ - * /` and `k.exp`, `k.log`, `k.sqrt`,
+`k.abs`, `k.finite` (0 for what is not) take any. It is computed in float32 and
 rounded once, where a result is stored. `codegen.rows` makes the code; where there is none, `run` says so and the kernel
 goes on in its own way.
 """
@@ -69,7 +70,9 @@ def are_enough(count: int) -> bool:
     return count > MOST_ELEMENTS and native.call is not None
 
 
-def run(program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows: int, length: int) -> bool:
+def run(
+    program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows: int, length: int, is_part: bool = False
+) -> bool:
     """Run a program whose results are elements and numbers of rows.
 
     Parameters
@@ -82,25 +85,27 @@ def run(program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows:
         Where its results are written; their sizes say which form they have.
     rows, length : int
         How many rows there are, and elements of one.
+    is_part : bool
+        Whether these are what is left of a large tensor, however few.
 
     Returns
     -------
     bool
         Whether it was done. Nothing is written if not: there are few elements, they lie apart, or have another type.
     """
-    return _called(program, operands, outs, rows, length) is not None
+    return _called(program, operands, outs, rows, length, is_part) is not None
 
 
 def sums(program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows: int, length: int) -> Any:
     """The same for a program whose results, in the end, are also sums over rows: these, in float32, or None."""
-    found = _called(program, operands, outs, rows, length)
+    found = _called(program, operands, outs, rows, length, False)
     return None if found is None else [np.add.reduce(partial, axis=0) for partial in found]
 
 
 def _called(
-    program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows: int, length: int
+    program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows: int, length: int, is_part: bool
 ) -> list[Any] | None:
-    if native.call is None or length < _LEAST_LENGTH or not are_enough(rows * length):
+    if native.call is None or not is_part and (length < _LEAST_LENGTH or not are_enough(rows * length)):
         return None
     arrays = [operand for operand, form in zip(operands, program.forms, strict=True) if form != "number"]
     if not all(_is_dense(array) for array in arrays) or not all(_is_dense(out) for out in outs):
