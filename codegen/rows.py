@@ -37,7 +37,17 @@ _LEAST_BLOCK = 32
 #: The most lanes of a vector; rows of the runtime's own are padded to them.
 _LANES = 16
 
-_COSTLY = ("exp", "log")
+#: Functions by what they are in LLVM: of one number, of several, and to truths.
+_FORMULAS = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "erf")
+_INTRINSICS = {
+    "sqrt": "sqrt", "abs": "fabs", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint",
+    "copysign": "copysign",
+}  # fmt: skip
+_COMPARISONS = {
+    "less": "olt", "less_equal": "ole", "greater": "ogt", "greater_equal": "oge", "equal": "oeq", "not_equal": "une",
+}  # fmt: skip
+#: What is kept for a later pass.
+_COSTLY = _FORMULAS
 _NEUTRAL = {"sum": -0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}
 
 
@@ -101,6 +111,10 @@ def _applied(kind: str, *given: Value | float) -> Value:
 
 class Rows:
     """What bodies call their functions of: `k`."""
+
+    def apply(self, function: str, *args: Value) -> Value:
+        """A function by its name: those of this class, of `_FORMULAS`, `_INTRINSICS`, comparisons and choices."""
+        return _applied(function, *args)
 
     def exp(self, x: Value) -> Value:
         return _applied("exp", x)
@@ -373,18 +387,59 @@ class _Writer:
         return self.numbers[id(v)]
 
     def apply(self, v: Value, args: list[Operand]) -> Operand:
-        f, kind = self.f, v.kind
-        if kind in ("exp", "log"):
+        f, em, kind = self.f, self.em, v.kind
+        if kind in _FORMULAS:
             return getattr(formulas, kind)(f, *args)
-        if kind in ("sqrt", "abs"):
-            return f.intrinsic({"abs": "fabs"}.get(kind, kind), *args)
+        if kind in _INTRINSICS:
+            return f.intrinsic(_INTRINSICS[kind], *args)
+        if kind in _COMPARISONS:
+            return f.compare(_COMPARISONS[kind], args[0], args[1])
+        if kind in ("and", "or"):
+            return em.inst(f"{kind} {self.mask} {args[0]}, {args[1]}")
         if kind == "stored":
             elem = self.types[v.data]
-            narrow = half_casts.converted(self.em, args[0], "f4", elem, self.w)
-            return half_casts.converted(self.em, narrow, elem, "f4", self.w)
-        if kind == "finite":
-            return f.select(f.compare("olt", f.intrinsic("fabs", *args), f.const(math.inf)), *args, f.const(0.0))
-        return getattr(f, kind)(*args)
+            return half_casts.converted(em, half_casts.converted(em, args[0], "f4", elem, self.w), elem, "f4", self.w)
+        own = getattr(self, f"apply_{kind}", None)
+        return getattr(f, kind)(*args) if own is None else own(*args)
+
+    def apply_not(self, x: Operand) -> Operand:
+        return self.em.inst(f"xor {self.mask} {x}, {splat(Constant('true'), 'i1', self.w)}")
+
+    def apply_isnan(self, x: Operand) -> Operand:
+        return self.f.compare("uno", x, x)
+
+    def apply_where(self, condition: Operand, a: Operand, b: Operand) -> Operand:
+        return self.f.select(condition, a, b)
+
+    def apply_square(self, x: Operand) -> Operand:
+        return self.f.mul(x, x)
+
+    def apply_finite(self, x: Operand) -> Operand:
+        f = self.f
+        return f.select(f.compare("olt", f.intrinsic("fabs", x), f.const(math.inf)), x, f.const(0.0))
+
+    def apply_sign(self, x: Operand) -> Operand:
+        """0 for both zeros, NaN for NaN."""
+        f, zero = self.f, self.f.const(0.0)
+        found = f.select(f.compare("oeq", x, zero), zero, x)
+        found = f.select(f.compare("olt", x, zero), f.const(-1.0), found)
+        return f.select(f.compare("ogt", x, zero), f.const(1.0), found)
+
+    def apply_maximum(self, a: Operand, b: Operand) -> Operand:
+        return self.extreme("ogt", a, b)
+
+    def apply_minimum(self, a: Operand, b: Operand) -> Operand:
+        return self.extreme("olt", a, b)
+
+    def extreme(self, predicate: str, a: Operand, b: Operand) -> Operand:
+        """The greater or less; NaN where one is NaN, which is neither."""
+        f = self.f
+        return f.select(f.compare("uno", a, a), a, f.select(f.compare(predicate, a, b), a, b))
+
+    def apply_clip(self, x: Operand, low: Operand, high: Operand) -> Operand:
+        f = self.f
+        above = f.select(f.compare("olt", x, low), low, x)
+        return f.select(f.compare("ogt", above, high), high, above)
 
     # -- memory
 
