@@ -48,7 +48,7 @@ _COMPARISONS = {
 }  # fmt: skip
 #: What is kept for a later pass.
 _COSTLY = _FORMULAS
-_NEUTRAL = {"sum": -0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}
+_NEUTRAL = {"sum": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}
 
 
 # ---- what a body says ----------------------------------------------------------------------------------------------
@@ -72,6 +72,7 @@ class Value:
     """
 
     __slots__ = ("args", "data", "is_row", "kind", "level")
+    data: Any
 
     def __init__(self, kind: str, args: tuple[Value, ...], data: Any, is_row: bool, level: int) -> None:
         self.kind, self.args, self.data, self.is_row, self.level = kind, args, data, is_row, level
@@ -397,7 +398,7 @@ class _Writer:
         if kind in ("and", "or"):
             return em.inst(f"{kind} {self.mask} {args[0]}, {args[1]}")
         if kind == "stored":
-            elem = self.types[v.data]
+            elem = str(self.types[v.data])
             return half_casts.converted(em, half_casts.converted(em, args[0], "f4", elem, self.w), elem, "f4", self.w)
         own = getattr(self, f"apply_{kind}", None)
         return getattr(f, kind)(*args) if own is None else own(*args)

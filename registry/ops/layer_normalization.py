@@ -21,7 +21,7 @@ from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.copies import rounded, widened
 from opweave.registry.ops.kinds import CompositeDecl, composite
-from opweave.registry.ops.normalized_rows import differentiated, normalized
+from opweave.registry.ops.normalized_rows import DifferentiatedRows, normalized
 from opweave.registry.ops.row_pieces import pieces_of_rows
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.rows import are_enough
@@ -187,7 +187,7 @@ def _layer_norm_backward_of_rows(
     given = [grad_out, input, mean, rstd]
     if not are_enough(input.numel()) or not all(t is None or t._device is cpu for t in (*given, weight, bias)):
         return None
-    axes, _ = _normalized("native_layer_norm_backward", input, normalized_shape, weight, bias)
+    _normalized("native_layer_norm_backward", input, normalized_shape, weight, bias)
     length = math.prod(normalized_shape)
     count = input.numel() // length
     if grad_out._sizes != input._sizes or not mean.numel() == rstd.numel() == count:
@@ -197,10 +197,9 @@ def _layer_norm_backward_of_rows(
         for t, wanted in zip((input, weight, bias), output_mask, strict=True)
     )
     mask = (of_input is not None, of_weight is not None, of_bias is not None)
-    sums = differentiated(
-        *[t._array for t in given], None if weight is None else weight._array, mask,
-        None if of_input is None else of_input._array, count, length,
-    ) if any(mask) else []  # fmt: skip
+    grad, x, average, scale = (t._array for t in given)
+    factor, out = (None if t is None else t._array for t in (weight, of_input))
+    sums = DifferentiatedRows(grad, x, average, scale, factor, count, length).run(mask, out)
     if sums is None:
         return None
     for t, total in zip([t for t in (of_weight, of_bias) if t is not None], sums, strict=True):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,9 +42,7 @@ def _normalizing(has_weight: bool, has_bias: bool) -> RowProgram:
     return RowProgram(f"{__name__}.normalizing {has_weight} {has_bias}", ("rows", "number", "number", *forms), body)
 
 
-def normalized(
-    x: Any, parameters: Sequence[Any], eps: float, outs: Sequence[Any], count: int, length: int
-) -> bool:  # fmt: skip
+def normalized(x: Any, parameters: Sequence[Any], eps: float, outs: Sequence[Any], count: int, length: int) -> bool:
     """Write rows with mean 0 and variance 1, their means, and what they are multiplied by; whether it was done."""
     weight, bias = parameters
     given = [p for p in parameters if p is not None]
@@ -73,14 +71,25 @@ def _differentiating(mask: tuple[bool, bool, bool], has_weight: bool) -> RowProg
     return RowProgram(f"{__name__}.differentiating {mask} {has_weight}", forms, body)
 
 
-def differentiated(
-    grad: Any, x: Any, mean: Any, scale: Any, weight: Any, mask: tuple[bool, bool, bool], out: Any, count: int,
-    length: int,
-) -> list[Any] | None:  # fmt: skip
-    """Write the gradient of rows that were normalised, if `mask` has it; the sums for weight and bias that it has."""
-    has_weight = weight is not None and mask[0]
-    given = [grad, x, mean, scale, float(length), *([weight] if has_weight else [])]
-    return rows.sums(_differentiating(mask, has_weight), given, [out] if mask[0] else [], count, length)
+class DifferentiatedRows(NamedTuple):
+    """Rows that were normalised, and the gradients of that: what `run` reads."""
+
+    grad: Any
+    x: Any
+    mean: Any
+    scale: Any
+    weight: Any
+    many: int
+    length: int
+
+    def run(self, mask: tuple[bool, bool, bool], out: Any) -> list[Any] | None:
+        """Write the gradient of the rows to `out`, if `mask` has it; the sums for weight and bias that it has."""
+        if not any(mask):
+            return []
+        has_weight = self.weight is not None and mask[0]
+        given = [self.grad, self.x, self.mean, self.scale, float(self.length), *([self.weight] if has_weight else [])]
+        outs = [out] if mask[0] else []
+        return rows.sums(_differentiating(mask, has_weight), given, outs, self.many, self.length)
 
 
 # ---- rows that belong together -------------------------------------------------------------------------------------
@@ -147,9 +156,7 @@ def _products_of_row(k: Any, grad: Any, x: Any, mean: Any, scale: Any) -> list[A
     return [k.sum(grad), k.sum(grad * ((x - mean) * scale))]
 
 
-def products(
-    grad: Any, x: Any, mean: Any, scale: Any, sizes: tuple[int, ...], length: int
-) -> tuple[Any, Any] | None:
+def products(grad: Any, x: Any, mean: Any, scale: Any, sizes: tuple[int, ...], length: int) -> tuple[Any, Any] | None:
     """(sums of the gradients of rows, sums of these by what was normalised), in float64."""
     found = np.empty(sizes, _SINGLE), np.empty(sizes, _SINGLE)
     given = [grad, x, _for_rows(mean, sizes), _for_rows(scale, sizes)]
@@ -165,9 +172,7 @@ def _gradient_of_row(
     return [(grad * weight - average - (x - mean) * scale * along) * scale]
 
 
-def gradient(
-    grad: Any, x: Any, each: Sequence[Any], out: Any, sizes: tuple[int, ...], length: int
-) -> bool:  # fmt: skip
+def gradient(grad: Any, x: Any, each: Sequence[Any], out: Any, sizes: tuple[int, ...], length: int) -> bool:
     """Write the gradient of rows, for each of which there is a mean, a scale, a weight and two averages (`each`)."""
     given = [_for_rows(value, sizes) for value in each]
     return rows.run(_gradient_of_row, [grad, x, *given], [out], given[0].size, length)

@@ -39,6 +39,7 @@ _OF_TRUTHS: dict[Any, str] = {
     np.logical_and: "and", np.logical_or: "or", np.bitwise_and: "and", np.bitwise_or: "or", np.logical_not: "not",
     np.invert: "not",
 }  # fmt: skip
+_NUMBER: tuple[Form] = ("number",)
 #: Steps that NumPy takes element by element.
 _SLOW = (np.sign, erf_of_array)
 _SINGLE, _TRUTH = np.dtype(np.float32), np.dtype(np.bool_)
@@ -73,10 +74,12 @@ class Fused:
         """Write the result for arrays that are all as long as it; whether it was done."""
         if not rows.are_enough(out.size):
             return False
-        program = self._program(("rows",) * self.inputs)
+        forms: list[Form] = ["rows"] * self.inputs
+        program = self._program(tuple(forms))
         count = out.size // _PIECE
         whole = count * _PIECE
-        if not rows.run(program, [*(a[:whole] for a in arrays), *self.numbers], [out[:whole]], count, _PIECE):
+        first = [*(a[:whole] for a in arrays), *self.numbers]
+        if not rows.run(program, first, [out[:whole]], count, _PIECE, is_part=True):
             return False
         if whole < out.size:
             rest = [*(a[whole:] for a in arrays), *self.numbers]
@@ -105,7 +108,7 @@ class Fused:
                     values.append(k.apply(function, *[values[i] for i in args]))
                 return [values[-1]]
 
-            found = _programs[name] = RowProgram(name, (*forms, *("number",) * numbers), body)
+            found = _programs[name] = RowProgram(name, (*forms, *_NUMBER * numbers), body)
         return found
 
 

@@ -82,11 +82,13 @@ def reduced_by_rows(program: RowProgram, name: str, arrays: Sequence[Any], axes:
     if kept or not name:
         out = np.empty(first.shape[:kept], _SINGLE)
         return out if rows.run(program, arrays, [out], out.size, length) else None
+    if not rows.are_enough(length):
+        return None
     # In pieces, of which there are as many whatever runs them.
     count = length // _PIECE
     flat = [a.reshape(-1) for a in arrays]
     parts = np.empty(count, _SINGLE)
-    if not rows.run(program, [a[: count * _PIECE] for a in flat], [parts], count, _PIECE):
+    if not rows.run(program, [a[: count * _PIECE] for a in flat], [parts], count, _PIECE, is_part=True):
         return None
     if length % _PIECE:
         rest = np.empty(1, _SINGLE)

@@ -16,8 +16,8 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds.base import IGNORED, Decl, Maker, handler, reset_errors, set_errors
-from opweave.registry.ops.kinds.reduced_rows import combined_by_rows
 from opweave.registry.ops.kinds.loops import Call, Demand, Index, Operand, Point, Space
+from opweave.registry.ops.kinds.reduced_rows import combined_by_rows
 from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.ops.kinds.ufunc_plan import trace
 from opweave.registry.ops.kinds.writing import with_traits
