@@ -75,7 +75,7 @@ def _layer_norm_kernel(
     kept = (*outer, *(1,) * len(inner))
     averages, scales = (allocate_like(contiguous(kept, statistics, input._device)) for _ in range(2))
     rows, length = math.prod(outer), math.prod(inner)
-    if input._device is cpu:
+    if input._device is cpu and are_enough(rows * length):
         given = [None if t is None else t._array for t in (weight, bias)]
         outs = [t._array for t in (out, averages, scales)]
         if normalized(input._array, given, eps, outs, rows, length):

@@ -69,10 +69,11 @@ def _log_softmax_of_row(k: Any, x: Any) -> list[Any]:
 
 def _run_rows(program: RowProgram, given: Sequence[Tensor], out: Tensor, axis: int) -> bool:
     """Run a program on tensors of one shape, whose rows are along the last dimension."""
-    if axis != out.ndim - 1 or not out._sizes or not all(t._device is cpu for t in given):
+    count = out.numel()
+    if not rows.are_enough(count) or axis != out.ndim - 1 or not all(t._device is cpu for t in given):
         return False
     length = out._sizes[-1]
-    return rows.run(program, [t._array for t in given], [out._array], out.numel() // max(length, 1), length)
+    return rows.run(program, [t._array for t in given], [out._array], count // length, length)
 
 
 def _softmax_kernel(self: Tensor, dim: int, half_to_float: bool) -> Tensor:

@@ -1,7 +1,7 @@
 """The steps of a pointwise body (`registry.ops.kinds.ufunc_plan`) as a row program: large tensors are read once.
 
-NumPy's loops go over a piece of the elements for each step, and half types become float32 in memory before. That is
-left to NumPy only where there is nothing to gain: a single step on float32, which is one loop anyway.
+NumPy's loops go over a piece of the elements for each step, and half types become float32 in memory before. Left to NumPy
+is a single step on float32, which is one loop anyway, and what would have other bits than small tensors have.
 """
 
 from __future__ import annotations
@@ -40,6 +40,10 @@ _OF_TRUTHS: dict[Any, str] = {
     np.invert: "not",
 }  # fmt: skip
 _NUMBER: tuple[Form] = ("number",)
+#: What native code computes by formulas of its own: as exactly as NumPy, but not to the same bits.
+_OTHER_BITS = (
+    np.exp, np.exp2, np.expm1, np.log, np.log2, np.log10, np.log1p, np.tanh,
+)  # fmt: skip
 #: Steps that NumPy takes element by element.
 _SLOW = (np.sign, erf_of_array)
 _SINGLE, _TRUTH = np.dtype(np.float32), np.dtype(np.bool_)
@@ -158,8 +162,12 @@ def fused(steps: Sequence[Any], result: int, inputs: Sequence[np.dtype[Any]]) ->
         steps, half = middle, True
     else:
         half = False
-    if steps[-1].dtype != _SINGLE or not half and len(steps) == 1 and steps[0].function not in _SLOW:
+    if steps[-1].dtype != _SINGLE:
         return None
+    if not half:  # a large tensor of float32 is, bit for bit, as its parts
+        alone = len(steps) == 1 and steps[0].function not in _SLOW
+        if alone or any(step.function in _OTHER_BITS for step in steps):
+            return None
     numbers = sum(not isinstance(a, Ref) for step in steps for a in step.args)
     types = [*inputs, *(_SINGLE,) * numbers]
     found: _Steps = []
