@@ -26,6 +26,7 @@ from opweave.codegen.instructions.emit import Emitter, splat, vector
 from opweave.codegen.instructions.operands import I64, PTR, VOID, ZEROS, Constant, Operand, Register
 from opweave.codegen.native import llvm, objects, pool
 from opweave.registry import dtypes, memory
+from opweave.registry.interrupts import let_through
 from opweave.registry.rows import RowProgram
 
 #: Elements of the rows of one program.
@@ -543,11 +544,17 @@ class _Loaded(NamedTuple):
 
 @functools.cache
 def _loaded(program: RowProgram, types: tuple[str, ...]) -> _Loaded | None:
-    if "f2" in types and half_casts.loop(np.dtype(np.float16), np.dtype(np.float32)) is None:
-        return None  # the machine does not convert it
     name = f"{program.name} of {' '.join(types)}"
     code = objects.Code(lambda: _Writer(program, types).source("opweave.rows"), name, objects.CLEANED, name)
-    return _Loaded(code.load(["opweave.rows"]).address("opweave.rows"), _planned(program), ctypes.c_double())
+    try:
+        if "f2" in types and half_casts.loop(np.dtype(np.float16), np.dtype(np.float32)) is None:
+            return None  # the machine does not convert it
+        pool.native()
+        address = code.load(["opweave.rows"]).address("opweave.rows")
+    except ModuleNotFoundError as error:  # without LLVM, and what it compiled before, NumPy goes on
+        let_through(error)
+        return None
+    return _Loaded(address, _planned(program), ctypes.c_double())
 
 
 def run(

@@ -91,7 +91,8 @@ def run(
     Returns
     -------
     bool
-        Whether it was done. Nothing is written if not: there are few elements, they lie apart, or have another type.
+        Whether it was done. Nothing is written if not: there are few elements, they lie apart, may not be written, or
+        have another type.
     """
     return _called(program, operands, outs, rows, length, is_part) is not None
 
@@ -109,6 +110,8 @@ def _called(
         return None
     arrays = [operand for operand, form in zip(operands, program.forms, strict=True) if form != "number"]
     if not all(_is_dense(array) for array in arrays) or not all(_is_dense(out) for out in outs):
+        return None
+    if not all(out.flags.writeable for out in outs):
         return None
     return native.call(program, operands, outs, rows, length)
 

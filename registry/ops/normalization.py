@@ -400,12 +400,11 @@ def _batch_norm_backward_of_rows(
             averages = [part.mean(0) * factor / length for part in found]
         if not gradient(grad, x, (mean, scale, factor, *averages), out._array, sizes, length):
             return None
-    of_bias, of_weight = (
-        _stored(part.sum(0), (c,), dtype) if wanted and dtype is not None else None
-        for part, wanted, dtype in zip(
-            found, (output_mask[2], output_mask[1]), (bias_dtype, None if weight is None else weight._dtype), strict=True
-        )
-    )
+    of_weight = of_bias = None
+    if output_mask[1] and weight is not None:
+        of_weight = _stored(found[1].sum(0), (c,), weight._dtype)
+    if output_mask[2] and bias_dtype is not None:
+        of_bias = _stored(found[0].sum(0), (c,), bias_dtype)
     return out, of_weight, of_bias
 
 

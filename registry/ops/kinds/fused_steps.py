@@ -1,7 +1,7 @@
 """The steps of a pointwise body (`registry.ops.kinds.ufunc_plan`) as a row program: large tensors are read once.
 
-NumPy's loops go over a piece of the elements for each step, and half types become float32 in memory before. Left to NumPy
-is a single step on float32, which is one loop anyway, and what would have other bits than small tensors have.
+NumPy's loops go over a piece of the elements for each step, and half types become float32 in memory before. Left to
+NumPy is a single step on float32, which is one loop anyway, and what would have other bits than small tensors have.
 """
 
 from __future__ import annotations
