@@ -111,6 +111,12 @@ def _group_norm_of_rows(
     return out, _stored(average, (N, group), statistics), _stored(scale, (N, group), statistics)
 
 
+def _summed(part: Any) -> Any:
+    """What rows of the same channel in all examples came to."""
+    with np.errstate(all="ignore"):
+        return part.sum(0)
+
+
 def _scale_of(variance: Any, eps: float) -> Any:
     with np.errstate(all="ignore"):
         return 1 / np.sqrt(variance + eps)
@@ -168,7 +174,7 @@ def _group_norm_backward_of_rows(
             return None
     parameter = statistics if weight is None else weight._dtype
     of_bias, of_weight = (
-        _stored(part.sum(0), (C,), parameter) if wanted else None
+        _stored(_summed(part), (C,), parameter) if wanted else None
         for part, wanted in zip(found, (output_mask[2], output_mask[1]), strict=True)
     )
     return out, of_weight, of_bias
@@ -402,9 +408,9 @@ def _batch_norm_backward_of_rows(
             return None
     of_weight = of_bias = None
     if output_mask[1] and weight is not None:
-        of_weight = _stored(found[1].sum(0), (c,), weight._dtype)
+        of_weight = _stored(_summed(found[1]), (c,), weight._dtype)
     if output_mask[2] and bias_dtype is not None:
-        of_bias = _stored(found[0].sum(0), (c,), bias_dtype)
+        of_bias = _stored(_summed(found[0]), (c,), bias_dtype)
     return out, of_weight, of_bias
 
 

@@ -192,6 +192,18 @@ def test_gradients_are_those_of_float64(name: str, dtype: str) -> None:
         assert np.abs(got - exact).max() <= 4 * TOLERANCE[dtype] * max(np.abs(exact).max(), 1e-4)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", [name for name in DIFFERENTIATED if "norm" in name])
+def test_what_is_infinite_is_no_warning(name: str) -> None:
+    make, op = DIFFERENTIATED[name]
+    given = [t.requires_grad_() for t in make("float32")]
+    with opweave.no_grad():
+        given[0][0, 1], given[0][1, 1] = float("inf"), -float("inf")
+    found = op(*given)
+    gradients = opweave.autograd.grad(found, given, opweave.ones_like(found))
+    assert np.isnan(wide(found)).any() and all(np.isnan(wide(g)).any() for g in gradients[:1])
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_running_statistics_normalise_images(dtype: str, ran: list[str]) -> None:
     x, mean, weight, bias = _image(dtype), _channels(dtype, 1), _channels(dtype, 2), _channels(dtype, 3)
