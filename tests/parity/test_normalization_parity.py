@@ -15,7 +15,6 @@ from opweave.registry.errors import ArgumentError, ShapeError
 from opweave.registry.op import OpOverload
 from opweave.registry.ops import layer_normalization, normalization
 
-
 OPS = [
     op for op in (*ops_with_samples(layer_normalization), *ops_with_samples(normalization))
     if op.name.startswith("aten::")
