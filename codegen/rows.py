@@ -301,11 +301,14 @@ class _Writer:
         """Go through a row: in vectors by turns, what is left of them one by one, and what is left of a vector."""
         em, w = self.em, self.w
         folds = [v for v in ends if v.kind in _NEUTRAL]
-        for value in _reached(_elements(ends), _parts_in(number)):  # numbers outside of the loop
+        computed = _reached(_elements(ends), _parts_in(number))
+        for value in computed:  # numbers outside of the loop
             for arg in value.args:
                 if not arg.is_row:
                     self.number(arg)
-        turns = _TURNS if folds else 1
+        # A long formula hides that an addition waits, and is not to be written often.
+        is_costly = any(v.kind in _COSTLY and v.level == number for v in computed)
+        turns = _TURNS if folds and not is_costly else 1
         totals = {id(v): [self.started(v) for _ in range(turns)] for v in folds}
         by_turns = em.inst(f"and i64 {self.length}, {-turns * w}")
         whole = em.inst(f"and i64 {self.length}, {-w}")
