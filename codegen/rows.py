@@ -40,13 +40,8 @@ _LANES = 16
 
 #: Functions by what they are in LLVM: of one number, of several, and to truths.
 _FORMULAS = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "erf")
-_INTRINSICS = {
-    "sqrt": "sqrt", "abs": "fabs", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint",
-    "copysign": "copysign",
-}  # fmt: skip
-_COMPARISONS = {
-    "less": "olt", "less_equal": "ole", "greater": "ogt", "greater_equal": "oge", "equal": "oeq", "not_equal": "une",
-}  # fmt: skip
+_INTRINSICS = {"sqrt": "sqrt", "abs": "fabs", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint"}
+_COMPARISONS = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge", "==": "oeq", "!=": "une"}
 #: What is kept for a later pass.
 _COSTLY = _FORMULAS
 _NEUTRAL = {"sum": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}

@@ -28,12 +28,12 @@ _OF_NUMBERS: dict[Any, str] = {
     np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "div", np.negative: "neg",
     np.absolute: "abs", np.sqrt: "sqrt", np.exp: "exp", np.exp2: "exp2", np.expm1: "expm1", np.log: "log",
     np.log2: "log2", np.log10: "log10", np.log1p: "log1p", np.tanh: "tanh", erf_of_array: "erf", np.floor: "floor",
-    np.ceil: "ceil", np.trunc: "trunc", np.rint: "rint", np.copysign: "copysign", np.maximum: "maximum",
+    np.ceil: "ceil", np.trunc: "trunc", np.rint: "rint", np.maximum: "maximum",
     np.minimum: "minimum", np.clip: "clip", np.sign: "sign", np.square: "square",
 }  # fmt: skip
 _TO_TRUTHS: dict[Any, str] = {
-    np.less: "less", np.less_equal: "less_equal", np.greater: "greater", np.greater_equal: "greater_equal",
-    np.equal: "equal", np.not_equal: "not_equal", np.isnan: "isnan",
+    np.less: "<", np.less_equal: "<=", np.greater: ">", np.greater_equal: ">=", np.equal: "==", np.not_equal: "!=",
+    np.isnan: "isnan",
 }  # fmt: skip
 _OF_TRUTHS: dict[Any, str] = {
     np.logical_and: "and", np.logical_or: "or", np.bitwise_and: "and", np.bitwise_or: "or", np.logical_not: "not",
