@@ -18,7 +18,7 @@ from opweave.codegen.native import llvm, objects
 from opweave.registry import dtypes
 
 #: By the names of their types in symbols: what they are in LLVM, and in `Emitter`.
-_ELEMENTS = {
+ELEMENTS = {
     "bf": "bf16", "f2": "f16", "b1": "i8", "u1": "i8", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64",
     "f4": "f32", "f8": "f64",
 }  # fmt: skip
@@ -77,8 +77,8 @@ def _pairs() -> list[tuple[str, str]]:
     """Of which type to which; not to integers, where numbers may not fit, nor from float64 to float16 by float32."""
     found: list[tuple[str, str]] = []
     for half in _HALVES:
-        found += [(half, other) for other in _ELEMENTS if other != half and other in ("bf", "f2", "b1", "f4", "f8")]
-        found += [(other, half) for other in _ELEMENTS if other not in _HALVES and (other, half) != ("f8", "f2")]
+        found += [(half, other) for other in ELEMENTS if other != half and other in ("bf", "f2", "b1", "f4", "f8")]
+        found += [(other, half) for other in ELEMENTS if other not in _HALVES and (other, half) != ("f8", "f2")]
     return found
 
 
@@ -105,23 +105,23 @@ def _symbol(source: str, target: str) -> str:
 
 def _loop(source: str, target: str, width: int) -> str:
     em = Emitter()
-    wide = _converted(em, Register("%wide.x"), source, target, width)
+    wide = converted(em, Register("%wide.x"), source, target, width)
     wide_lines, em.lines = em.lines, []
-    one = _converted(em, Register("%x"), source, target, 1)
-    from_type, to_type = _ELEMENTS[source], _ELEMENTS[target]
+    one = converted(em, Register("%x"), source, target, 1)
+    from_type, to_type = ELEMENTS[source], ELEMENTS[target]
     return _LOOP.format(
-        source=source, target=target, width=width, from_bytes=_size(source), to_bytes=_size(target),
+        source=source, target=target, width=width, from_bytes=size(source), to_bytes=size(target),
         from_type=vector(from_type, 1), to_type=vector(to_type, 1), from_vector=vector(from_type, width),
         to_vector=vector(to_type, width), wide="\n".join(wide_lines), wide_result=wide, one="\n".join(em.lines),
         one_result=one,
     )  # fmt: skip
 
 
-def _size(name: str) -> int:
+def size(name: str) -> int:
     return _BYTES.get(name) or np.dtype(name).itemsize
 
 
-def _converted(em: Emitter, x: Operand, source: str, target: str, w: int) -> Operand:
+def converted(em: Emitter, x: Operand, source: str, target: str, w: int) -> Operand:
     single, word, half = vector("f32", w), vector("i32", w), vector("i16", w)
 
     def c(value: int, kind: str = "i32") -> Operand:
@@ -131,7 +131,7 @@ def _converted(em: Emitter, x: Operand, source: str, target: str, w: int) -> Ope
         wide = em.inst(f"shl {word} {em.inst(f'zext {half} {x} to {word}')}, {c(16)}")
         x = em.inst(f"bitcast {word} {wide} to {single}")
     elif source != "f4":
-        given = vector(_ELEMENTS[source], w)
+        given = vector(ELEMENTS[source], w)
         verb = {"f2": "fpext", "f8": "fptrunc", "b1": "uitofp", "u1": "uitofp"}.get(source, "sitofp")
         x = em.inst(f"{verb} {given} {x} to {single}")
     if target == "f4":
@@ -161,7 +161,7 @@ _names: dict[np.dtype[Any], str] = {}
 
 def _name(dtype: np.dtype[Any]) -> str | None:
     if not _names:
-        _names.update({np.dtype(name): name for name in _ELEMENTS if name != "bf"})
+        _names.update({np.dtype(name): name for name in ELEMENTS if name != "bf"})
         bfloat16 = dtypes.bfloat16.numpy
         assert bfloat16 is not None
         _names[bfloat16] = "bf"

@@ -23,6 +23,7 @@ with _deferred(patient=False), _uncollected():
         folders as _folders,
         plain_launches as _plain_launches,  # noqa: F401  # looks for Triton when a mode becomes active
         replay as _replay,
+        rows as _rows,
         scalar as _scalar,
         tracebacks as _tracebacks,
         triton_op as _triton_op,
@@ -110,6 +111,7 @@ with _deferred(patient=False), _uncollected():
         _exchange.make_table.supply(lambda: _load_heavy("opweave.codegen.native.exchange").table())
         _scalar.native.supply(lambda name, x: _load_heavy("opweave.codegen.eager_math").apply(name, x))
         _scalar.convert.supply(lambda x, out: _load_heavy("opweave.codegen.half_casts").convert(x, out))
+        _rows.native.supply(lambda *args: _load_heavy("opweave.codegen.rows").run(*args))
         _matmul.large.supply(lambda *args: _load_heavy("opweave.codegen.blas").multiply(*args))
         _convolution.native.supply(lambda *args: _load_heavy("opweave.codegen.convolution").convolve(*args))
         _matmul.narrow.supply(lambda *args: _load_heavy("opweave.codegen.narrow_products").multiply(*args))

@@ -45,7 +45,7 @@ class _Recorder(DispatchMode):
 
     def _parts(self, func: OpOverload, decl: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The ops that a composite is written with, where that is what its kernel is."""
-        if decl.body not in func.kernels.values():
+        if decl.by_parts not in func.kernels.values():
             raise NotTaped(str(func))
         hidden = int(self.depth > 0 or func.derivative_source()[1] is not None)
         self.depth += hidden

@@ -155,7 +155,7 @@ def _nll_loss_backward_kernel(
         if known.counting is not None:
             grad = np.where(known.counting, grad, 0)
         written = out._array
-        written[...] = 0
+        written.view(np.uint8).fill(0)  # NumPy converts a number for each element of bfloat16
         (written[None] if self.ndim == 1 else written)[known.rows, known.places] = grad
     finally:
         reset_errors(token)

@@ -17,9 +17,11 @@ from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.copies import rounded
 from opweave.registry.ops.kinds import composite, normalize_axes
+from opweave.registry.ops.kinds.reduced_rows import reduced
 from opweave.registry.ops.reduction import dims_of, kept_dims, shared_out
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import as_element, broadcast_shapes, result_type
+from opweave.registry.rows import RowProgram, are_enough, row_program
 from opweave.registry.spec import contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
@@ -30,10 +32,44 @@ aten = ops.aten
 # ---- norms ---------------------------------------------------------------------------------------------------------
 
 
+@row_program("rows")
+def _squares_of_row(k: Any, x: Any) -> list[Any]:
+    return [k.sum(x * x)]
+
+
+@row_program("rows")
+def _sizes_of_row(k: Any, x: Any) -> list[Any]:
+    return [k.sum(k.abs(x))]
+
+
+@row_program("rows")
+def _largest_of_row(k: Any, x: Any) -> list[Any]:
+    return [k.max(k.abs(x))]
+
+
+#: By order: the program of a row, how parts are combined, and what is done in the end.
+_NORMS_OF_ROWS: dict[float, tuple[RowProgram, str, Any]] = {
+    2: (_squares_of_row, "sum", np.sqrt), 1: (_sizes_of_row, "sum", np.positive),
+    math.inf: (_largest_of_row, "max", np.positive),
+}  # fmt: skip
+
+
+def _vector_norm_of_rows(
+    self: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, dtype: DType | None = None
+) -> Tensor | None:
+    known = _NORMS_OF_ROWS.get(ord) if type(ord) in (int, float) else None
+    if known is None or not are_enough(self.numel()) or self._dtype.kind != "f" or dtype not in (None, self._dtype):
+        return None
+    program, combine, finish = known
+    axes = normalize_axes(dim, self.ndim, "linalg_vector_norm")
+    return reduced(program, combine, [self], axes, keepdim, self._dtype, finish)
+
+
 @composite(
     "aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *,"
     " ScalarType? dtype=None) -> Tensor",
     explicit=True,
+    of_rows=_vector_norm_of_rows,
     tags="reduction",
     autocast={"cuda": "fp32_set_opt_dtype"},
     outs="out",

@@ -15,13 +15,16 @@ import numpy as np
 from opweave.registry import dtypes
 from opweave.registry.batched import Level
 from opweave.registry.batching import bound, call, front, is_at, wrap
+from opweave.registry.device import cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.copies import rounded, widened
 from opweave.registry.ops.kinds import CompositeDecl, composite
+from opweave.registry.ops.normalized_rows import DifferentiatedRows, normalized
 from opweave.registry.ops.row_pieces import pieces_of_rows
 from opweave.registry.ops.samples import Make, Samples
+from opweave.registry.rows import are_enough
 from opweave.registry.scalar import convert_into, converted
 from opweave.registry.spec import contiguous, contiguous_strides
 from opweave.registry.tape import NotTaped, Tape, Value
@@ -72,6 +75,11 @@ def _layer_norm_kernel(
     kept = (*outer, *(1,) * len(inner))
     averages, scales = (allocate_like(contiguous(kept, statistics, input._device)) for _ in range(2))
     rows, length = math.prod(outer), math.prod(inner)
+    if input._device is cpu and are_enough(rows * length):
+        given = [None if t is None else t._array for t in (weight, bias)]
+        outs = [t._array for t in (out, averages, scales)]
+        if normalized(input._array, given, eps, outs, rows, length):
+            return out, averages, scales
     parameters = [None if t is None else t._array.reshape(1, -1).astype(input._dtype.compute.numpy)
                   for t in (weight, bias)]  # fmt: skip
     source, target = input._array.reshape(rows, length), out._array.reshape(rows, length)
@@ -172,10 +180,38 @@ def _replay_layer_norm(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]
             tape.map("copied" if made.dtype == compute else "cast", [found], made)
 
 
+def _layer_norm_backward_of_rows(
+    grad_out: Tensor, input: Tensor, normalized_shape: Sequence[int], mean: Tensor, rstd: Tensor,
+    weight: Tensor | None, bias: Tensor | None, output_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None] | None:  # fmt: skip
+    given = [grad_out, input, mean, rstd]
+    if not are_enough(input.numel()) or not all(t is None or t._device is cpu for t in (*given, weight, bias)):
+        return None
+    _normalized("native_layer_norm_backward", input, normalized_shape, weight, bias)
+    length = math.prod(normalized_shape)
+    count = input.numel() // length
+    if grad_out._sizes != input._sizes or not mean.numel() == rstd.numel() == count:
+        return None
+    of_input, of_weight, of_bias = (
+        allocate_like(contiguous(t._sizes, t._dtype, cpu)) if t is not None and wanted else None
+        for t, wanted in zip((input, weight, bias), output_mask, strict=True)
+    )
+    mask = (of_input is not None, of_weight is not None, of_bias is not None)
+    grad, x, average, scale = (t._array for t in given)
+    factor, out = (None if t is None else t._array for t in (weight, of_input))
+    sums = DifferentiatedRows(grad, x, average, scale, factor, count, length).run(mask, out)
+    if sums is None:
+        return None
+    for t, total in zip([t for t in (of_weight, of_bias) if t is not None], sums, strict=True):
+        convert_into(t._array, total.reshape(t._sizes))
+    return of_input, of_weight, of_bias
+
+
 @composite(
     "aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean,"
     " Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
     explicit=True,
+    of_rows=_layer_norm_backward_of_rows,
     outs=("out", "out0", "out1", "out2"),
 )
 def native_layer_norm_backward(

@@ -14,8 +14,10 @@ from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.copies import rounded, widened
 from opweave.registry.ops.kinds import composite
+from opweave.registry.ops.kinds.reduced_rows import reduced
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import result_type
+from opweave.registry.rows import are_enough, row_program
 from opweave.registry.tensor import Tensor, describe
 
 aten = ops.aten
@@ -88,8 +90,27 @@ def _rounded_and_reduced(loss: Tensor, dtype: Any, reduction: int) -> Tensor:
     return _reduced(rounded(loss, dtype), reduction)
 
 
+@row_program("rows", "rows")
+def _squares_of_row(k: Any, x: Any, y: Any) -> list[Any]:
+    difference = k.stored(x - y, x)
+    return [k.sum(k.stored(difference * difference, x))]
+
+
+def _mse_loss_of_rows(self: Tensor, target: Tensor, reduction: int = _MEAN) -> Tensor | None:
+    if reduction == _NONE or not are_enough(self.numel()) or self._dtype is not target._dtype:
+        return None
+    count = self.numel() if reduction == _MEAN else 1
+    return reduced(
+        _squares_of_row, "sum", [self, target], range(self.ndim), False, self._dtype, lambda total: total / count
+    )
+
+
 @composite(
-    "aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", explicit=True, autocast="fp32", outs="out"
+    "aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    explicit=True,
+    of_rows=_mse_loss_of_rows,
+    autocast="fp32",
+    outs="out",
 )
 def mse_loss(self: Tensor, target: Tensor, reduction: int = _MEAN) -> Tensor:
     # Of a float and a bool too, which have no difference by themselves.

@@ -8,16 +8,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from opweave.registry import dtypes
+from opweave.registry.device import cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
+from opweave.registry.keys import state
+from opweave.registry.memory_format import contiguous_format
 from opweave.registry.op import ops
 from opweave.registry.ops.copies import format_of, laid_out, rounded, widened
 from opweave.registry.ops.kinds import composite
 from opweave.registry.ops.layer_normalization import plus
+from opweave.registry.ops.normalized_rows import gradient, moments, normalized, products, scaled
 from opweave.registry.ops.samples import Make, Samples
-from opweave.registry.tensor import Tensor, describe
+from opweave.registry.rows import are_enough
+from opweave.registry.scalar import convert_into
+from opweave.registry.spec import TensorSpec, contiguous
+from opweave.registry.tensor import Tensor, allocate_like, describe
 
 _FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 
@@ -58,10 +68,65 @@ def _per_channel(parameter: Tensor, sizes: tuple[int, int, int], group: int) -> 
     return ops.aten.view.default(widened(ops.aten.contiguous.default(parameter)), [1, group, sizes[1] // group, 1])
 
 
+def _is_for_rows(*tensors: Tensor | None) -> bool:
+    """Whether tensors, the first of which is what is normalised, are large and row-major."""
+    given = [t for t in tensors if t is not None]
+    return (
+        are_enough(given[0].numel()) and given[0]._dtype.compute is dtypes.float32
+        and all(t._device is cpu and t._array.flags.c_contiguous for t in given)
+        and format_of(given[0]) is contiguous_format
+    )  # fmt: skip
+
+
+def _array_of(t: Tensor | None, *sizes: int) -> Any:
+    return None if t is None else t._array.astype(np.float32).reshape(sizes)
+
+
+def _stored(value: Any, sizes: Sequence[int], dtype: DType) -> Tensor:
+    out = allocate_like(contiguous(tuple(sizes), dtype, cpu))
+    with np.errstate(all="ignore"):
+        convert_into(out._array, np.asarray(value, np.float32).reshape(out._sizes))
+    return out
+
+
+def _group_norm_of_rows(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Tensor, Tensor, Tensor] | None:
+    if not _is_for_rows(input, weight, bias):
+        return None
+    statistics = _grouped("native_group_norm", input, weight, bias, (N, C, HxW), group)
+    out = allocate_like(contiguous(input._sizes, input._dtype, cpu))
+    x, channels = input._array, C // group
+    if weight is None and bias is None:
+        mean, rstd = (allocate_like(contiguous((N, group), statistics, cpu)) for _ in range(2))
+        outs = [t._array for t in (out, mean, rstd)]
+        return (out, mean, rstd) if normalized(x, [None, None], eps, outs, N * group, channels * HxW) else None
+    found = moments(x, (N, group), (), channels * HxW)
+    if found is None:
+        return None
+    average, scale = found[0], _scale_of(found[1], eps)
+    parameters = [_array_of(t, group, channels) for t in (weight, bias)]
+    if not scaled(x, average[..., None], scale[..., None], parameters, out._array, (N, group, channels), HxW):
+        return None
+    return out, _stored(average, (N, group), statistics), _stored(scale, (N, group), statistics)
+
+
+def _summed(part: Any) -> Any:
+    """What rows of the same channel in all examples came to."""
+    with np.errstate(all="ignore"):
+        return part.sum(0)
+
+
+def _scale_of(variance: Any, eps: float) -> Any:
+    with np.errstate(all="ignore"):
+        return 1 / np.sqrt(variance + eps)
+
+
 @composite(
     "aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group,"
     " float eps) -> (Tensor, Tensor, Tensor)",
     explicit=True,
+    of_rows=_group_norm_of_rows,
     outs=("out", "out0", "out1", "out2"),
 )
 def native_group_norm(
@@ -85,10 +150,41 @@ def native_group_norm(
     return laid_out(result, format_of(input)), mean, rstd
 
 
+def _group_norm_backward_of_rows(
+    grad_out: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | None, N: int, C: int, HxW: int,
+    group: int, output_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None] | None:  # fmt: skip
+    if not _is_for_rows(input, grad_out, mean, rstd, weight) or grad_out._sizes != input._sizes:
+        return None
+    statistics = _grouped("native_group_norm_backward", input, weight, None, (N, C, HxW), group)
+    if not mean.numel() == rstd.numel() == N * group:
+        return None
+    grad, x, sizes = grad_out._array, input._array, (N, group, C // group)
+    average, scale = (_array_of(t, N, group, 1) for t in (mean, rstd))
+    found = products(grad, x, average, scale, sizes, HxW)
+    if found is None:
+        return None
+    factor = 1.0 if weight is None else _array_of(weight, group, C // group)
+    out = None
+    if output_mask[0]:
+        out = allocate_like(contiguous(input._sizes, input._dtype, cpu))
+        with np.errstate(all="ignore"):
+            averages = [np.mean(part * factor, 2, keepdims=True) / HxW for part in found]
+        if not gradient(grad, x, (average, scale, factor, *averages), out._array, sizes, HxW):
+            return None
+    parameter = statistics if weight is None else weight._dtype
+    of_bias, of_weight = (
+        _stored(_summed(part), (C,), parameter) if wanted else None
+        for part, wanted in zip(found, (output_mask[2], output_mask[1]), strict=True)
+    )
+    return out, of_weight, of_bias
+
+
 @composite(
     "aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight,"
     " SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
     explicit=True,
+    of_rows=_group_norm_backward_of_rows,
     outs=("out", "out0", "out1", "out2"),
 )
 def native_group_norm_backward(
@@ -220,10 +316,58 @@ def _batch_statistics(op: str, input: Tensor) -> tuple[Tensor, Tensor, Tensor, i
     return centred, mean, aten.mean.dim(aten.mul.Tensor(centred, centred), axes, True), count
 
 
+def _batch_norm_of_rows(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float
+) -> tuple[Tensor, Tensor, Tensor] | None:
+    if input.ndim < 3 or not _is_for_rows(input, weight, bias):
+        return None
+    statistics = _batch_types("_native_batch_norm_legit", input, weight, bias, None, None)
+    n, c, length = input._sizes[0], input._sizes[1], math.prod(input._sizes[2:])
+    found = moments(input._array, (n, c), 0, length)
+    if found is None:
+        return None
+    mean, scale = found[0], _scale_of(found[1], eps)
+    out = _batch_scaled(input, mean, scale, weight, bias)
+    return None if out is None else (out, _stored(mean, (c,), statistics), _stored(scale, (c,), statistics))
+
+
+def _batch_scaled(input: Tensor, mean: Any, scale: Any, weight: Tensor | None, bias: Tensor | None) -> Tensor | None:
+    n, c = input._sizes[:2]
+    out = allocate_like(contiguous(input._sizes, input._dtype, cpu))
+    parameters = [_array_of(t, c) for t in (weight, bias)]
+    done = scaled(input._array, mean, scale, parameters, out._array, (n, c), math.prod(input._sizes[2:]))
+    return out if done else None
+
+
+def _batch_norm_no_training_of_rows(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
+    momentum: float, eps: float,
+) -> tuple[Tensor, Tensor, Tensor] | None:  # fmt: skip
+    if input.ndim < 3 or not _is_for_rows(input, weight, bias, running_mean, running_var):
+        return None
+    statistics = _batch_types("_native_batch_norm_legit_no_training", input, weight, bias, running_mean, running_var)
+    mean, variance = (t._array.astype(np.float64) for t in (running_mean, running_var))
+    out = _batch_scaled(input, mean, _scale_of(variance, eps), weight, bias)
+    nothing = contiguous((0,), statistics, cpu)
+    return None if out is None else (out, allocate_like(nothing), allocate_like(nothing))
+
+
+def _of_population(input: Tensor) -> tuple[Tensor, Tensor, int]:
+    """`_batch_statistics` without the input, by rows where nobody is watching."""
+    if not state.modes and type(input) is Tensor and input.ndim > 2 and _is_for_rows(input):
+        n, c, length = input._sizes[0], input._sizes[1], math.prod(input._sizes[2:])
+        known = moments(input._array, (n, c), 0, length)
+        if known is not None:
+            mean, variance = (_stored(value, (c,), dtypes.float32) for value in known)
+            return mean, variance, n * length
+    return _batch_statistics("_native_batch_norm_legit", input)[1:]
+
+
 @composite(
     "aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum,"
     " float eps) -> (Tensor, Tensor, Tensor)",
     explicit=True,
+    of_rows=_batch_norm_of_rows,
     outs=("no_stats_out", "out", "save_mean", "save_invstd"),
 )
 def batch_norm_no_stats(
@@ -235,15 +379,93 @@ def batch_norm_no_stats(
     centred, mean, variance, _ = _batch_statistics("_native_batch_norm_legit", input)
     rstd = aten.rsqrt.default(aten.add.Tensor(variance, eps))
     result = _affine(input, aten.mul.Tensor(centred, rstd), weight, bias)
-    # As in PyTorch the statistics have no gradient.
-    mean, rstd = (aten.view.default(aten.detach.default(t), [input._sizes[1]]) for t in (mean, rstd))
+    mean, rstd = (aten.view.default(t, [input._sizes[1]]) for t in (mean, rstd))
     return result, rounded(mean, statistics), rounded(rstd, statistics)
+
+
+def _batch_norm_backward_of_rows(
+    grad_out: Tensor, input: Tensor, weight: Tensor | None, bias_dtype: DType | None, eps: float,
+    output_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None] | None:  # fmt: skip
+    if input.ndim < 3 or grad_out._sizes != input._sizes or not _is_for_rows(input, grad_out, weight):
+        return None
+    n, c, length = input._sizes[0], input._sizes[1], math.prod(input._sizes[2:])
+    grad, x, sizes = grad_out._array, input._array, (n, c)
+    known = moments(x, sizes, 0, length)
+    if known is None:
+        return None
+    mean, scale = known[0], _scale_of(known[1], eps)
+    found = products(grad, x, mean, scale, sizes, length)
+    if found is None:
+        return None
+    factor = 1.0 if weight is None else _array_of(weight, c)
+    out = None
+    if output_mask[0]:
+        out = allocate_like(contiguous(input._sizes, input._dtype, cpu))
+        with np.errstate(all="ignore"):
+            averages = [part.mean(0) * factor / length for part in found]
+        if not gradient(grad, x, (mean, scale, factor, *averages), out._array, sizes, length):
+            return None
+    of_weight = of_bias = None
+    if output_mask[1] and weight is not None:
+        of_weight = _stored(_summed(found[1]), (c,), weight._dtype)
+    if output_mask[2] and bias_dtype is not None:
+        of_bias = _stored(_summed(found[0]), (c,), bias_dtype)
+    return out, of_weight, of_bias
+
+
+@composite(
+    "opweave::batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, ScalarType? bias_dtype, float eps,"
+    " bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    explicit=True,
+    of_rows=_batch_norm_backward_of_rows,
+)
+def batch_norm_backward(
+    grad_out: Tensor, input: Tensor, weight: Tensor | None, bias_dtype: DType | None, eps: float,
+    output_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:  # fmt: skip
+    """The gradients of input, weight and bias; None for what `output_mask` leaves out.
+
+    The statistics are computed again, since those that are results are rounded.
+    """
+    aten = ops.aten
+    axes = [d for d in range(input.ndim) if d != 1]
+    centred, _, variance, _ = _batch_statistics("batch_norm_backward", input)
+    scale = aten.rsqrt.default(aten.add.Tensor(variance, eps))
+    grad = widened(aten.contiguous.default(grad_out, memory_format=format_of(input)))
+    normal = aten.mul.Tensor(centred, scale)
+    of_input = of_weight = of_bias = None
+    if output_mask[0]:
+        inner = grad if weight is None else aten.mul.Tensor(grad, _along(weight, input))
+        average = aten.mean.dim(inner, axes, True)
+        along = aten.mean.dim(aten.mul.Tensor(inner, normal), axes, True)
+        rest = aten.sub.Tensor(aten.sub.Tensor(inner, average), aten.mul.Tensor(normal, along))
+        of_input = laid_out(rounded(aten.mul.Tensor(rest, scale), input._dtype), format_of(input))
+    if output_mask[1] and weight is not None:
+        of_weight = rounded(aten.sum.dim_IntList(aten.mul.Tensor(grad, normal), axes), weight._dtype)
+    if output_mask[2] and bias_dtype is not None:
+        of_bias = rounded(aten.sum.dim_IntList(grad, axes), bias_dtype)
+    return of_input, of_weight, of_bias
+
+
+def _batch_norm_gradients(
+    grads: Sequence[Tensor | None], needs: Sequence[bool], input: Tensor, weight: Tensor | None,
+    bias_spec: TensorSpec | None, eps: float,
+) -> tuple[Tensor | None, ...]:  # fmt: skip
+    if grads[0] is None:
+        return None, None, None
+    dtype = None if bias_spec is None else bias_spec.dtype
+    return ops.opweave.batch_norm_backward.default(grads[0], input, weight, dtype, eps, list(needs))
+
+
+batch_norm_no_stats.backward(_batch_norm_gradients, differentiable=(0,))  # the statistics have none, as in PyTorch
 
 
 @composite(
     "aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean,"
     " Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
     explicit=True,
+    of_rows=_batch_norm_no_training_of_rows,
     outs=("out", "out0", "out1", "out2"),
 )
 def batch_norm_no_training(
@@ -277,7 +499,7 @@ def native_batch_norm_legit(
         )
     _batch_types("_native_batch_norm_legit", input, weight, bias, running_mean, running_var)
     found = aten._native_batch_norm_legit.no_stats(input, weight, bias, True, momentum, eps)
-    _, mean, variance, count = _batch_statistics("_native_batch_norm_legit", aten.detach.default(input))
+    mean, variance, count = _of_population(aten.detach.default(input))
     # The running variance is that of the population, estimated without bias.
     unbiased = aten.mul.Tensor(variance, count / max(count - 1, 1))
     for running, new in ((running_mean, mean), (running_var, unbiased)):
@@ -343,6 +565,13 @@ def _(make: Make) -> Samples:
     yield (make(6, 3), None, None, True, 0.1, 1e-5), {}
 
 
+@batch_norm_backward.with_samples
+def _(make: Make) -> Samples:
+    for sizes in ((4, 3, 5), (6, 3)):
+        yield (make(*sizes), make(*sizes), make(3), make(1)._dtype, 1e-3, [True] * 3), {}
+        yield (make(*sizes), make(*sizes), None, None, 1e-3, [True, False, False]), {}
+
+
 @batch_norm_no_training.with_samples
 def _(make: Make) -> Samples:
     yield (make(4, 3, 5), make(3), make(3), make(3), make(3, low=0.5, high=1.5), 0.1, 1e-5), {}
@@ -358,6 +587,6 @@ def _(make: Make) -> Samples:
 
 for _decl in (
     native_group_norm, native_group_norm_backward,
-    group_norm, batch_norm_no_stats, batch_norm_no_training, batch_norm,
+    group_norm, batch_norm_no_stats, batch_norm_backward, batch_norm_no_training, batch_norm,
 ):  # fmt: skip
     _decl.sample_dtypes = _FLOATING

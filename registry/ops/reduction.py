@@ -18,9 +18,11 @@ from opweave.registry.op import ops
 from opweave.registry.ops.copies import rounded
 from opweave.registry.ops.gradients import conjugate
 from opweave.registry.ops.kinds import composite, normalize_axes, reduction
+from opweave.registry.ops.kinds.reduced_rows import reduced
 from opweave.registry.ops.numbers import hand_on
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.ops.selection import maximum, minimum
+from opweave.registry.rows import are_enough, row_program
 from opweave.registry.spec import TensorSpec
 from opweave.registry.strided import wrap_dim
 from opweave.registry.tensor import Tensor, describe
@@ -288,9 +290,23 @@ def aminmax(self: Tensor, dim: int | None = None, keepdim: bool = False) -> tupl
     return ops.aten.amin.default(self, axes, keepdim), ops.aten.amax.default(self, axes, keepdim)
 
 
+@row_program("rows")
+def _logsumexp_of_row(k: Any, x: Any) -> list[Any]:
+    top = k.finite(k.max(x))
+    return [k.log(k.sum(k.exp(x - top))) + top]
+
+
+def _logsumexp_of_rows(self: Tensor, dim: Sequence[int], keepdim: bool = False) -> Tensor | None:
+    if not are_enough(self.numel()) or self._dtype.kind != "f":
+        return None
+    axes = normalize_axes(dim, self.ndim, "logsumexp")
+    return reduced(_logsumexp_of_row, "", [self], axes, keepdim, self._dtype, lambda found: found)
+
+
 @composite(
     "aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
     explicit=True,
+    of_rows=_logsumexp_of_rows,
     tags="reduction",
     autocast={"cuda": "fp32"},
     outs="out",

@@ -6,13 +6,14 @@ Each op is a composite of traceable ops. Where `explicit=True` an eager call com
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from opweave.registry import dtypes
+from opweave.registry import dtypes, rows
 from opweave.registry.batching import along
+from opweave.registry.device import cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import ops
@@ -20,6 +21,7 @@ from opweave.registry.ops.copies import rounded, widened
 from opweave.registry.ops.kinds import composite
 from opweave.registry.ops.row_pieces import pieces_of_rows
 from opweave.registry.ops.samples import Make, Samples
+from opweave.registry.rows import RowProgram, row_program
 from opweave.registry.scalar import convert_into, converted
 from opweave.registry.spec import contiguous
 from opweave.registry.strided import wrap_dim
@@ -53,10 +55,31 @@ def _shifted(self: Tensor, axis: int) -> Tensor:
     return ops.aten.sub.Tensor(wide, ops.aten.amax.default(wide, [axis], True)) if self.numel() else wide
 
 
+@row_program("rows")
+def _softmax_of_row(k: Any, x: Any) -> list[Any]:
+    powers = k.exp(x - k.max(x))
+    return [powers / k.sum(powers)]
+
+
+@row_program("rows")
+def _log_softmax_of_row(k: Any, x: Any) -> list[Any]:
+    shifted = x - k.max(x)
+    return [shifted - k.log(k.sum(k.exp(shifted)))]
+
+
+def _run_rows(program: RowProgram, given: Sequence[Tensor], out: Tensor, axis: int) -> bool:
+    """Run a program on tensors of one shape, whose rows are along the last dimension."""
+    count = out.numel()
+    if not rows.are_enough(count) or axis != out.ndim - 1 or not all(t._device is cpu for t in given):
+        return False
+    length = out._sizes[-1]
+    return rows.run(program, [t._array for t in given], [out._array], count // length, length)
+
+
 def _softmax_kernel(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     axis, result = _softmax_types("_softmax", self, dim, half_to_float)
     out = allocate_like(contiguous(self._sizes, result, self._device))
-    if not self.numel():
+    if not self.numel() or _run_rows(_softmax_of_row, [self], out, axis):
         return out
     for source, target, at in _in_pieces(self, out, axis):
         _softmax_of_array(self._device.xp, self._dtype.compute.numpy, source, target, at)
@@ -102,7 +125,7 @@ def _softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
 def _log_softmax_kernel(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     axis, result = _softmax_types("_log_softmax", self, dim, half_to_float)
     out = allocate_like(contiguous(self._sizes, result, self._device))
-    if not self.numel():
+    if not self.numel() or _run_rows(_log_softmax_of_row, [self], out, axis):
         return out
     for source, target, at in _in_pieces(self, out, axis):
         _log_softmax_of_array(self._device.xp, self._dtype.compute.numpy, source, target, at)
@@ -201,9 +224,31 @@ def _wide_pair(op: str, grad_output: Tensor, output: Tensor, dim: int) -> tuple[
     return grad, result, wrap_dim(dim, output.ndim, op)
 
 
+@row_program("rows", "rows")
+def _softmax_backward_of_row(k: Any, grad: Any, powers: Any) -> list[Any]:
+    return [powers * (grad - k.sum(grad * powers))]
+
+
+@row_program("rows", "rows")
+def _log_softmax_backward_of_row(k: Any, grad: Any, logs: Any) -> list[Any]:
+    return [grad - k.exp(logs) * k.sum(grad)]
+
+
+def _backward_by(program: RowProgram) -> Callable[..., Tensor | None]:
+    def of_rows(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor | None:
+        if grad_output._sizes != output._sizes or not rows.are_enough(output.numel()):
+            return None
+        out = allocate_like(contiguous(output._sizes, input_dtype, output._device))
+        axis = wrap_dim(dim, output.ndim, program.name)
+        return out if _run_rows(program, [grad_output, output], out, axis) else None
+
+    return of_rows
+
+
 @composite(
     "aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
     explicit=True,
+    of_rows=_backward_by(_softmax_backward_of_row),
     outs=("out", "grad_input"),
 )
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
@@ -218,6 +263,7 @@ def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_
 @composite(
     "aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
     explicit=True,
+    of_rows=_backward_by(_log_softmax_backward_of_row),
     outs="out",
 )
 def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, Unpack
 
@@ -23,6 +24,8 @@ class CompositeDecl(Decl):
     ----------
     explicit : bool
         Whether modes see it as one node (to be decomposed by a pass); otherwise it is gone before any mode looks.
+    by_parts : callable
+        The kernel that makes the calls of its body.
     """
 
     kind = "composite"
@@ -33,12 +36,14 @@ class CompositeDecl(Decl):
     apart = "composite op"
 
     def __init__(
-        self, schema: str, body: Callable[..., Any], explicit: bool, kernel: Callable[..., Any] | None = None
-    ) -> None:
+        self, schema: str, body: Callable[..., Any], explicit: bool, kernel: Callable[..., Any] | None = None,
+        of_rows: Callable[..., Any] | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(schema, body)
         self.explicit = explicit
+        self.by_parts = body if of_rows is None else _else_body(of_rows, body)
         key = DispatchKey.CompositeExplicitAutograd if explicit else DispatchKey.CompositeImplicitAutograd
-        self._run_by(kernel or body, key)
+        self._run_by(kernel or self.by_parts, key)
 
     @property
     def allocates(self) -> bool:  # type: ignore[override]
@@ -57,9 +62,19 @@ class CompositeDecl(Decl):
         return self.body(*args, **kwargs)
 
 
+def _else_body(of_rows: Callable[..., Any], body: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(body)
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        found = of_rows(*args, **kwargs)
+        return body(*args, **kwargs) if found is None else found
+
+    return kernel
+
+
 def composite(
-    schema: str, *, explicit: bool = False, kernel: Callable[..., Any] | None = None, **traits: Unpack[Traits]
-) -> Callable[[Callable[..., Any]], CompositeDecl]:
+    schema: str, *, explicit: bool = False, kernel: Callable[..., Any] | None = None,
+    of_rows: Callable[..., Any] | None = None, **traits: Unpack[Traits]
+) -> Callable[[Callable[..., Any]], CompositeDecl]:  # fmt: skip
     """Declare an op by its decomposition.
 
     Parameters
@@ -68,10 +83,12 @@ def composite(
         Keep it as one node in traces.
     kernel : callable, optional
         A faster eager kernel of an explicit op.
+    of_rows : callable, optional
+        The same for large tensors alone (`registry.rows`): None where it is not for the arguments, as for wrong ones.
     """
 
     def declare(body: Callable[..., Any]) -> CompositeDecl:
-        return with_traits(CompositeDecl(schema, body, explicit, kernel), **traits)
+        return with_traits(CompositeDecl(schema, body, explicit, kernel, of_rows), **traits)
 
     return declare
 

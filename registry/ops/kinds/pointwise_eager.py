@@ -117,6 +117,9 @@ class _Large(NamedTuple):
 
     def _run_blocks(self, arrays: Sequence[Any], target: Any) -> None:
         assert self.block is not None
+        fused = self.ufuncs.fused
+        if fused is not None and fused.run_broadcast(arrays, target):
+            return
         dim, size = self.block
         sizes = self.spec.sizes
         whole = [np.broadcast_to(array, sizes) for array in arrays]

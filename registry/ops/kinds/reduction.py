@@ -17,10 +17,12 @@ from opweave.registry.errors import ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds.base import IGNORED, Decl, Maker, handler, reset_errors, set_errors
 from opweave.registry.ops.kinds.loops import Call, Demand, Index, Operand, Point, Space
+from opweave.registry.ops.kinds.reduced_rows import combined_by_rows
 from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.ops.kinds.ufunc_plan import trace
 from opweave.registry.ops.kinds.writing import with_traits
 from opweave.registry.promote import not_computed
+from opweave.registry.rows import are_enough
 from opweave.registry.spec import contiguous, row_major
 from opweave.registry.strided import wrap_dim
 from opweave.registry.tape import NotTaped, Tape
@@ -150,9 +152,13 @@ class ReductionDecl(Decl):
         array = source._array
         token = set_errors(IGNORED)
         try:
-            if array.dtype != compute.numpy:
-                array = k.cast(array, compute)
-            reduced = _combine(xp, self.combine, array, axes)
+            reduced = None
+            if xp is np and compute is dtypes.float32 and are_enough(array.size):
+                reduced = combined_by_rows(self.combine, array, axes)
+            if reduced is None:
+                if array.dtype != compute.numpy:
+                    array = k.cast(array, compute)
+                reduced = _combine(xp, self.combine, array, axes)
             if self.finalize is not None:
                 reduced = self.finalize(k, reduced, count)
             if type(reduced) is not np.ndarray:

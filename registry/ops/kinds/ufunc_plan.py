@@ -19,17 +19,12 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from opweave.registry.errors import DivisionByZeroError
 from opweave.registry.interrupts import let_through
+from opweave.registry.ops.kinds.fused_steps import Fused, Ref, fused
 from opweave.registry.scalar import convert_into, erf_of_array
 from opweave.registry.tape import NotTaped, Tape, Value
 
 #: Elements of a piece: its temporaries stay in the cache.
 PIECE = 1 << 16
-
-
-class Ref(NamedTuple):
-    """The value of an input (first) or of a step."""
-
-    number: int
 
 
 class Step(NamedTuple):
@@ -138,6 +133,8 @@ class UfuncPlan(NamedTuple):
         Of the result.
     inputs : tuple of numpy.dtype
         Of the arrays; others are converted, piece by piece.
+    fused : Fused or None
+        What runs all steps in one go, if the elements are many.
     """
 
     steps: tuple[Step, ...]
@@ -145,6 +142,7 @@ class UfuncPlan(NamedTuple):
     lives: tuple[tuple[int, ...], ...]
     dtype: np.dtype[Any]
     inputs: tuple[np.dtype[Any], ...]
+    fused: Fused | None
 
     @property
     def is_one_call(self) -> bool:
@@ -170,6 +168,8 @@ class UfuncPlan(NamedTuple):
 
     def run(self, inputs: Sequence[Any], out: np.ndarray[Any, Any]) -> None:
         """Write the result for flat, contiguous inputs (or numbers) to `out`, which may be one of them."""
+        if self.fused is not None and self.fused.run(inputs, out):
+            return
         if self.is_one_call and (not self.steps or all(map(_has_type, inputs, self.inputs))):
             self.call(inputs, out)
             return
@@ -393,7 +393,8 @@ def trace(body: Callable[..., Any], operands: Sequence[Any], numbers: Container[
         end = last.get(-1 - i, i)
         if end < len(noted):
             lives[end].append(i)
-    return UfuncPlan(tuple(noted), Ref(number), tuple(map(tuple, lives)), result.sample.dtype, inputs)
+    whole = fused(noted, number, inputs)
+    return UfuncPlan(tuple(noted), Ref(number), tuple(map(tuple, lives)), result.sample.dtype, inputs, whole)
 
 
 def _keeps_ties() -> bool:

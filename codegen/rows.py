@@ -1,0 +1,591 @@
+"""Row programs (`registry.rows`) as native code, whose programs are runs of rows on the pool.
+
+A body is run once with values that stand for the elements of a row, which says which *passes* over the row there are: a
+number of the row ends a pass, and what needs it is in the next. Each pass loads what it needs, once; elements that take
+long to compute are kept from one pass for the next in memory that stays in the cache, and others are computed again.
+
+How rows are shared among programs and in which order elements are added follows from the sizes alone, so results have
+the same bits for any number of threads. Sums are those of vectors of a few registers, in two levels, since errors of
+long sums add up.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opweave.codegen import half_casts
+from opweave.codegen.instructions import formulas
+from opweave.codegen.instructions.arithmetic import F32
+from opweave.codegen.instructions.emit import Emitter, splat, vector
+from opweave.codegen.instructions.operands import I64, PTR, VOID, ZEROS, Constant, Operand, Register
+from opweave.codegen.native import llvm, objects, pool
+from opweave.registry import dtypes, memory
+from opweave.registry.interrupts import let_through
+from opweave.registry.rows import RowProgram
+
+#: Elements of the rows of one program.
+_PROGRAM = 1 << 15
+#: Registers that a sum goes on in by turns, since an addition waits for the one before.
+_TURNS = 4
+#: Vectors of each that are added up before they go to the sums of such.
+_LEAST_BLOCK = 32
+#: The most lanes of a vector; rows of the runtime's own are padded to them.
+_LANES = 16
+
+#: Functions by what they are in LLVM: of one number, of several, and to truths.
+_FORMULAS = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "erf")
+_INTRINSICS = {"sqrt": "sqrt", "abs": "fabs", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint"}
+_COMPARISONS = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge", "==": "oeq", "!=": "une"}
+#: What is kept for a later pass.
+_COSTLY = _FORMULAS
+_NEUTRAL = {"sum": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}
+
+
+# ---- what a body says ----------------------------------------------------------------------------------------------
+
+
+class Value:
+    """Elements of a row, or a number of it.
+
+    Parameters
+    ----------
+    kind : str
+        An operation, a fold (`"sum"`), `"down"`, `"load"` or `"const"`.
+    args : tuple of Value
+        What it is computed of.
+    data : int or float
+        Which operand is loaded, or stored as; or the constant.
+    is_row : bool
+        Whether it has elements.
+    level : int
+        The pass in which its elements are computed, or before which the number is known.
+    """
+
+    __slots__ = ("args", "data", "is_row", "kind", "level")
+    data: Any
+
+    def __init__(self, kind: str, args: tuple[Value, ...], data: Any, is_row: bool, level: int) -> None:
+        self.kind, self.args, self.data, self.is_row, self.level = kind, args, data, is_row, level
+
+    def __add__(self, other: Value | float) -> Value:
+        return _applied("add", self, other)
+
+    def __radd__(self, other: float) -> Value:
+        return _applied("add", other, self)
+
+    def __sub__(self, other: Value | float) -> Value:
+        return _applied("sub", self, other)
+
+    def __rsub__(self, other: float) -> Value:
+        return _applied("sub", other, self)
+
+    def __mul__(self, other: Value | float) -> Value:
+        return _applied("mul", self, other)
+
+    def __rmul__(self, other: float) -> Value:
+        return _applied("mul", other, self)
+
+    def __truediv__(self, other: Value | float) -> Value:
+        return _applied("div", self, other)
+
+    def __rtruediv__(self, other: float) -> Value:
+        return _applied("div", other, self)
+
+    def __neg__(self) -> Value:
+        return _applied("neg", self)
+
+
+def _applied(kind: str, *given: Value | float) -> Value:
+    args = tuple([v if isinstance(v, Value) else Value("const", (), float(v), False, 0) for v in given])
+    return Value(kind, args, None, any(v.is_row for v in args), max(v.level for v in args))
+
+
+class Rows:
+    """What bodies call their functions of: `k`."""
+
+    def apply(self, function: str, *args: Value) -> Value:
+        """A function by its name: those of this class, of `_FORMULAS`, `_INTRINSICS`, comparisons and choices."""
+        return _applied(function, *args)
+
+    def exp(self, x: Value) -> Value:
+        return _applied("exp", x)
+
+    def log(self, x: Value) -> Value:
+        return _applied("log", x)
+
+    def sqrt(self, x: Value) -> Value:
+        return _applied("sqrt", x)
+
+    def abs(self, x: Value) -> Value:
+        return _applied("abs", x)
+
+    def finite(self, x: Value) -> Value:
+        """0 in the place of NaN and what is infinite."""
+        return _applied("finite", x)
+
+    def stored(self, x: Value, like: Value) -> Value:
+        """What is left of a value where it is stored in the type of an operand."""
+        return Value("stored", (x,), like.data, x.is_row, x.level)
+
+    def sum(self, x: Value) -> Value:
+        return Value("sum", (x,), None, False, x.level + 1)
+
+    def prod(self, x: Value) -> Value:
+        return Value("prod", (x,), None, False, x.level + 1)
+
+    def max(self, x: Value) -> Value:
+        """The largest element, or NaN where there is one."""
+        return Value("max", (x,), None, False, x.level + 1)
+
+    def min(self, x: Value) -> Value:
+        """The least element, or NaN where there is one."""
+        return Value("min", (x,), None, False, x.level + 1)
+
+    def down(self, x: Value) -> Value:
+        """The sums over rows."""
+        return Value("down", (x,), None, True, x.level)
+
+
+class _Plan(NamedTuple):
+    """What the passes do."""
+
+    results: list[Value]
+    #: All values that each pass ends in: results, folds, sums over rows, and what is kept.
+    passes: list[list[Value]]
+    #: Costly elements that a later pass needs.
+    kept: list[Value]
+
+
+@functools.cache
+def _planned(program: RowProgram) -> _Plan:
+    loads = [Value("load", (), i, form in ("rows", "columns"), 0) for i, form in enumerate(program.forms)]
+    results = program.body(Rows(), *loads)
+    folds: list[Value] = []
+    for value in _reached(results, lambda v: v.args):
+        if value.kind in _NEUTRAL:
+            folds.append(value)
+    count = 1 + max([*(f.args[0].level for f in folds), *(r.level for r in results if r.is_row)])
+    passes: list[list[Value]] = [[] for _ in range(count)]
+    for value in [*folds, *(r for r in results if r.is_row)]:
+        passes[value.args[0].level if value.kind in _NEUTRAL else value.level].append(value)
+    kept: list[Value] = []
+    for number in range(count - 1, 0, -1):
+        for value in _reached(_elements(passes[number]), _parts_in(number)):
+            if value.kind in _COSTLY and value.is_row and value.level < number and value not in kept:
+                kept.append(value)
+                passes[value.level].append(value)
+    return _Plan(results, passes, kept)
+
+
+def _elements(ends: Iterable[Value]) -> list[Value]:
+    return [v.args[0] if v.kind in _NEUTRAL or v.kind == "down" else v for v in ends]
+
+
+def _parts_in(number: int) -> Callable[[Value], Iterable[Value]]:
+    """What a pass computes a value of."""
+
+    def parts(value: Value) -> Iterable[Value]:
+        if value.kind in _COSTLY and value.level < number:
+            return ()
+        return [arg for arg in value.args if arg.is_row]
+
+    return parts
+
+
+def _reached(roots: Iterable[Value], parts: Callable[[Value], Iterable[Value]]) -> list[Value]:
+    """All values that follow from some, once each, in an order that does not change."""
+    found: dict[int, Value] = {}
+    waiting = list(roots)
+    while waiting:
+        value = waiting.pop()
+        if id(value) not in found:
+            found[id(value)] = value
+            waiting.extend(parts(value))
+    return list(found.values())
+
+
+# ---- the code ------------------------------------------------------------------------------------------------------
+
+#: Words before the operands: how many rows there are, of a program, elements of a row and padded, those that are added
+#: up at a time, and memory of the programs' own for what is kept and for sums over rows.
+_HEAD = 7
+
+
+class _Writer:
+    """The LLVM IR of a program for some types (as `half_casts` calls them), operands first."""
+
+    def __init__(self, program: RowProgram, types: Sequence[str]) -> None:
+        host = llvm.host()
+        self.program, self.types, self.plan = program, types, _planned(program)
+        self.w = host.vector_bits // 32
+        self.em = em = Emitter()
+        self.f = F32(em, self.w, host.fma)
+        self.single, self.word, self.mask = vector("f32", self.w), vector("i32", self.w), vector("i1", self.w)
+        self.down = [v for v in self.plan.results if v.kind == "down"]
+        self.numbers: dict[int, Operand] = {}
+        self.constants: dict[int, Operand] = {}
+        self.pointers: list[Operand] = []
+        self.kept: dict[int, Operand] = {}
+        self.sums: dict[int, Operand] = {}
+        ones = ", ".join(f"i32 {lane}" for lane in range(self.w))
+        self.lane_numbers = Constant(f"<{ones}>")
+
+    def source(self, symbol: str) -> str:
+        em = self.em
+        words = [em.inst(f"load i64, ptr {em.offset(Register('%args'), i, 'i64')}") for i in range(_HEAD)]
+        self.rows, self.per, self.length, self.padded, self.block, keep, partial = words
+        # The last are addresses.
+        self.memory = [em.inst(f"inttoptr i64 {word} to ptr") for word in (keep, partial)]
+        stored = len(self.program.forms) + len(self.plan.results) - len(self.down)
+        for number in range(stored):
+            at = em.offset(Register("%args"), _HEAD + number, "i64")
+            if number < len(self.program.forms) and self.program.forms[number] == "number":
+                self.pointers.append(0)
+                self.constants[number] = self.spread(em.inst(f"load float, ptr {at}"))
+            else:
+                self.pointers.append(em.inst(f"load ptr, ptr {at}"))
+        em.loop(Register("%start"), Register("%end"), 1, self.one_program)
+        body = "\n".join(["entry:", *em.entry, *em.lines, "  ret void"])
+        head = f"define void @{symbol}(ptr %args, i64 %start, i64 %end, i32 %gx, i32 %gy, i32 %gz)"
+        return "\n".join([*em.globals, f"{head} {{", body, "}", *em.declarations.values()])
+
+    def one_program(self, number: Operand) -> None:
+        em = self.em
+        first = em.mul(number, self.per)
+        last = em.minimum(em.add(first, self.per), self.rows)
+        keep, partial = self.memory
+        for place, value in enumerate(self.plan.kept):
+            row = em.add(em.mul(number, len(self.plan.kept)), place)
+            self.kept[id(value)] = em.offset(keep, em.mul(row, self.padded), "f32")
+        for place, value in enumerate(self.down):
+            row = em.add(em.mul(number, len(self.down)), place)
+            self.sums[id(value)] = em.offset(partial, em.mul(row, self.padded), "f32")
+        em.loop(first, last, 1, self.one_row)
+
+    def one_row(self, row: Operand) -> None:
+        em, forms = self.em, self.program.forms
+        self.numbers = {}
+        begin = em.mul(row, self.length)
+        self.places = list(self.pointers)
+        for number, form in enumerate(forms):
+            if form == "rows":
+                self.places[number] = em.offset(self.pointers[number], begin, self.element(number))
+            elif form == "each":
+                at = em.offset(self.pointers[number], row, self.element(number))
+                x = em.inst(f"load {vector(self.element(number), 1)}, ptr {at}")
+                self.constants[number] = self.spread(half_casts.converted(em, x, self.types[number], "f4", 1))
+        outs = [(number, v) for number, v in enumerate(self.plan.results, len(forms)) if v.kind != "down"]
+        for number, value in outs:
+            at = begin if value.is_row else row
+            self.places[number] = em.offset(self.pointers[number], at, self.element(number))
+        for number, ends in enumerate(self.plan.passes):
+            self.one_pass(number, ends)
+        for number, value in outs:
+            if not value.is_row:
+                first = em.inst(f"extractelement {self.single} {self.number(value)}, i64 0")
+                found = half_casts.converted(em, first, "f4", self.types[number], 1)
+                em.line(f"store {vector(self.element(number), 1)} {found}, ptr {self.places[number]}")
+
+    def one_pass(self, number: int, ends: list[Value]) -> None:
+        """Go through a row: in vectors by turns, what is left of them one by one, and what is left of a vector."""
+        em, w = self.em, self.w
+        folds = [v for v in ends if v.kind in _NEUTRAL]
+        computed = _reached(_elements(ends), _parts_in(number))
+        for value in computed:  # numbers outside of the loop
+            for arg in value.args:
+                if not arg.is_row:
+                    self.number(arg)
+        # A long formula hides that an addition waits, and is not to be written often.
+        is_costly = any(v.kind in _COSTLY and v.level == number for v in computed)
+        turns = _TURNS if folds and not is_costly else 1
+        totals = {id(v): [self.started(v) for _ in range(turns)] for v in folds}
+        by_turns = em.inst(f"and i64 {self.length}, {-turns * w}")
+        whole = em.inst(f"and i64 {self.length}, {-w}")
+        if any(v.kind == "sum" for v in folds):
+
+            def block(begin: Operand) -> None:
+                inner = {id(v): [self.started(v) for _ in range(turns)] if v.kind == "sum" else totals[id(v)]
+                         for v in folds}  # fmt: skip
+                end = em.minimum(em.add(begin, self.block), by_turns)
+                em.loop(begin, end, turns * w, lambda i: self.steps(number, ends, i, inner, turns))
+                for v in folds:
+                    if v.kind == "sum":
+                        for total, part in zip(totals[id(v)], inner[id(v)], strict=True):
+                            self.fold(v, total, em.inst(f"load {self.single}, ptr {part[0]}"))
+
+            em.loop(0, by_turns, self.block, block)
+        else:
+            em.loop(0, by_turns, turns * w, lambda i: self.steps(number, ends, i, totals, turns))
+        if turns > 1:
+            em.loop(by_turns, whole, w, lambda i: self.steps(number, ends, i, totals, 1))
+        left = em.sub(self.length, whole)
+        some = em.inst(f"icmp ne i64 {left}, 0")
+        em.when(some, lambda: self.step(number, ends, whole, {key: t[0] for key, t in totals.items()}, left))
+        for v in folds:
+            self.numbers[id(v)] = self.folded(v, totals[id(v)])
+
+    def steps(
+        self, number: int, ends: list[Value], i: Operand, totals: dict[int, list[list[Register]]], turns: int
+    ) -> None:
+        for turn in range(turns):
+            self.step(number, ends, self.em.add(i, turn * self.w), {k: t[turn] for k, t in totals.items()}, None)
+
+    def step(
+        self, number: int, ends: list[Value], i: Operand, totals: dict[int, list[Register]], left: Operand | None
+    ) -> None:
+        """Compute one vector of elements from `i` on, `left` of which are in the row (None: all)."""
+        em = self.em
+        found: dict[int, Operand] = {}
+        for end in ends:
+            value = self.computed(end.args[0] if end.kind in (*_NEUTRAL, "down") else end, number, i, found, left)
+            if end.kind in _NEUTRAL:
+                if left is not None:
+                    limit = self.spread_word(em.inst(f"trunc i64 {left} to i32"))
+                    inside = em.inst(f"icmp slt {self.word} {self.lane_numbers}, {limit}")
+                    value = self.f.select(inside, value, self.f.const(_NEUTRAL[end.kind]))
+                self.fold(end, totals[id(end)], value)
+            elif end.kind == "down":
+                at = em.offset(self.sums[id(end)], i, "f32")
+                before = em.inst(f"load {self.single}, ptr {at}, align 4")
+                em.line(f"store {self.single} {self.f.add(before, value)}, ptr {at}, align 4")
+            if id(end) in self.kept:
+                em.line(f"store {self.single} {value}, ptr {em.offset(self.kept[id(end)], i, 'f32')}, align 4")
+            for place, result in enumerate(self.plan.results, len(self.program.forms)):
+                if result is end and end.is_row and end.kind != "down":
+                    self.store(place, i, value, left)
+
+    def computed(self, v: Value, number: int, i: Operand, found: dict[int, Operand], left: Operand | None) -> Operand:
+        if not v.is_row:
+            return self.number(v)
+        if id(v) in found:
+            return found[id(v)]
+        em = self.em
+        if id(v) in self.kept and v.level < number:
+            at = em.offset(self.kept[id(v)], i, "f32")
+            value: Operand = em.inst(f"load {self.single}, ptr {at}, align 4")
+        elif v.kind == "load":
+            value = self.load(v.data, i, left)
+        else:
+            value = self.apply(v, [self.computed(arg, number, i, found, left) for arg in v.args])
+        found[id(v)] = value
+        return value
+
+    def number(self, v: Value) -> Operand:
+        """A number of the row, in all lanes."""
+        if v.kind == "const":
+            return self.f.const(v.data)
+        if v.kind == "load":
+            return self.constants[v.data]
+        if id(v) not in self.numbers:
+            self.numbers[id(v)] = self.apply(v, [self.number(arg) for arg in v.args])
+        return self.numbers[id(v)]
+
+    def apply(self, v: Value, args: list[Operand]) -> Operand:
+        f, em, kind = self.f, self.em, v.kind
+        if kind in _FORMULAS:
+            return getattr(formulas, kind)(f, *args)
+        if kind in _INTRINSICS:
+            return f.intrinsic(_INTRINSICS[kind], *args)
+        if kind in _COMPARISONS:
+            return f.compare(_COMPARISONS[kind], args[0], args[1])
+        if kind in ("and", "or"):
+            return em.inst(f"{kind} {self.mask} {args[0]}, {args[1]}")
+        if kind == "stored":
+            elem = str(self.types[v.data])
+            return half_casts.converted(em, half_casts.converted(em, args[0], "f4", elem, self.w), elem, "f4", self.w)
+        own = getattr(self, f"apply_{kind}", None)
+        return getattr(f, kind)(*args) if own is None else own(*args)
+
+    def apply_not(self, x: Operand) -> Operand:
+        return self.em.inst(f"xor {self.mask} {x}, {splat(Constant('true'), 'i1', self.w)}")
+
+    def apply_isnan(self, x: Operand) -> Operand:
+        return self.f.compare("uno", x, x)
+
+    def apply_where(self, condition: Operand, a: Operand, b: Operand) -> Operand:
+        return self.f.select(condition, a, b)
+
+    def apply_square(self, x: Operand) -> Operand:
+        return self.f.mul(x, x)
+
+    def apply_finite(self, x: Operand) -> Operand:
+        f = self.f
+        return f.select(f.compare("olt", f.intrinsic("fabs", x), f.const(math.inf)), x, f.const(0.0))
+
+    def apply_sign(self, x: Operand) -> Operand:
+        """0 for both zeros, NaN for NaN."""
+        f, zero = self.f, self.f.const(0.0)
+        found = f.select(f.compare("oeq", x, zero), zero, x)
+        found = f.select(f.compare("olt", x, zero), f.const(-1.0), found)
+        return f.select(f.compare("ogt", x, zero), f.const(1.0), found)
+
+    def apply_maximum(self, a: Operand, b: Operand) -> Operand:
+        return self.extreme("ogt", a, b)
+
+    def apply_minimum(self, a: Operand, b: Operand) -> Operand:
+        return self.extreme("olt", a, b)
+
+    def extreme(self, predicate: str, a: Operand, b: Operand) -> Operand:
+        """The greater or less; NaN where one is NaN, which is neither."""
+        f = self.f
+        return f.select(f.compare("uno", a, a), a, f.select(f.compare(predicate, a, b), a, b))
+
+    def apply_clip(self, x: Operand, low: Operand, high: Operand) -> Operand:
+        f = self.f
+        above = f.select(f.compare("olt", x, low), low, x)
+        return f.select(f.compare("ogt", above, high), high, above)
+
+    # -- memory
+
+    def element(self, number: int) -> str:
+        return half_casts.ELEMENTS[self.types[number]]
+
+    def load(self, number: int, i: Operand, left: Operand | None) -> Operand:
+        em, elem = self.em, self.element(number)
+        at = em.offset(self.places[number], i, elem)
+        size = half_casts.size(self.types[number])
+        if left is not None:
+            buffer = em.buffer((self.w,), elem).pointer
+            em.line(f"store {vector(elem, self.w)} {ZEROS}, ptr {buffer}")
+            self.copy(buffer, at, em.mul(left, size))
+            at = buffer
+        x = em.inst(f"load {vector(elem, self.w)}, ptr {at}, align {size}")
+        return half_casts.converted(em, x, self.types[number], "f4", self.w)
+
+    def store(self, number: int, i: Operand, value: Operand, left: Operand | None) -> None:
+        em, elem = self.em, self.element(number)
+        at = to = em.offset(self.places[number], i, elem)
+        size = half_casts.size(self.types[number])
+        if left is not None:
+            at = em.buffer((self.w,), elem).pointer
+        found = half_casts.converted(em, value, "f4", self.types[number], self.w)
+        em.line(f"store {vector(elem, self.w)} {found}, ptr {at}, align {size}")
+        if left is not None:
+            self.copy(to, at, em.mul(left, size))
+
+    def copy(self, to: Operand, source: Operand, count: Operand) -> None:
+        self.em.call(VOID, "llvm.memcpy.p0.p0.i64", [
+            (PTR, to), (PTR, source), (I64, count), (vector("i1", 1), Constant("false")),
+        ])  # fmt: skip
+
+    def spread(self, x: Operand) -> Operand:
+        return self._spread(x, "float", self.single)
+
+    def spread_word(self, x: Operand) -> Operand:
+        return self._spread(x, "i32", self.word)
+
+    def _spread(self, x: Operand, kind: str, wide: str) -> Operand:
+        one = self.em.inst(f"insertelement {wide} poison, {kind} {x}, i64 0")
+        return self.em.inst(f"shufflevector {wide} {one}, {wide} poison, <{self.w} x i32> {ZEROS}")
+
+    # -- folds: a variable, and of extremes another that says where there was NaN
+
+    def started(self, v: Value) -> list[Register]:
+        slots = [self.em.slot(self.single, self.f.const(_NEUTRAL[v.kind]))]
+        if v.kind in ("max", "min"):
+            slots.append(self.em.slot(self.word, ZEROS))
+        return slots
+
+    def fold(self, v: Value, into: list[Register], value: Operand) -> None:
+        em, f = self.em, self.f
+        before = em.inst(f"load {self.single}, ptr {into[0]}")
+        em.line(f"store {self.single} {self.combined(v.kind, value, before)}, ptr {into[0]}")
+        if len(into) > 1:
+            none = em.inst(f"sext {self.mask} {f.compare('uno', value, value)} to {self.word}")
+            seen = em.inst(f"load {self.word}, ptr {into[1]}")
+            em.line(f"store {self.word} {em.inst(f'or {self.word} {seen}, {none}')}, ptr {into[1]}")
+
+    def combined(self, kind: str, a: Operand, b: Operand) -> Operand:
+        f = self.f
+        if kind in ("sum", "prod"):
+            return f.add(a, b) if kind == "sum" else f.mul(a, b)
+        return f.select(f.compare("ogt" if kind == "max" else "olt", a, b), a, b)
+
+    def folded(self, v: Value, totals: list[list[Register]]) -> Operand:
+        """The number of the row, in all lanes: of all turns, then of all lanes."""
+        em, f, w = self.em, self.f, self.w
+        result: Operand = em.inst(f"load {self.single}, ptr {totals[0][0]}")
+        for slots in totals[1:]:
+            result = self.combined(v.kind, result, em.inst(f"load {self.single}, ptr {slots[0]}"))
+        half = w // 2
+        while half:  # each lane with the one that far away: all have the same in the end
+            order = ", ".join(f"i32 {lane ^ half}" for lane in range(w))
+            other = em.inst(f"shufflevector {self.single} {result}, {self.single} poison, <{w} x i32> <{order}>")
+            result = self.combined(v.kind, result, other)
+            half //= 2
+        if v.kind in ("max", "min"):
+            some: Operand = ZEROS
+            for slots in totals:
+                some = em.inst(f"or {self.word} {some}, {em.inst(f'load {self.word}, ptr {slots[1]}')}")
+            bits = em.inst(f"call i32 @llvm.vector.reduce.or.v{w}i32({self.word} {some})")
+            em.declarations["llvm.vector.reduce.or"] = f"declare i32 @llvm.vector.reduce.or.v{w}i32({self.word})"
+            is_nan = em.inst(f"icmp ne i32 {bits}, 0")
+            result = em.inst(f"select i1 {is_nan}, {self.single} {f.const(math.nan)}, {self.single} {result}")
+        return result
+
+
+# ---- running it ----------------------------------------------------------------------------------------------------
+
+
+class _Loaded(NamedTuple):
+    address: int
+    plan: _Plan
+    #: Time that a program took, for the pool.
+    cost: Any
+
+
+@functools.cache
+def _loaded(program: RowProgram, types: tuple[str, ...]) -> _Loaded | None:
+    name = f"{program.name} of {' '.join(types)}"
+    code = objects.Code(lambda: _Writer(program, types).source("opweave.rows"), name, objects.CLEANED, name)
+    try:
+        if "f2" in types and half_casts.loop(np.dtype(np.float16), np.dtype(np.float32)) is None:
+            return None  # the machine does not convert it
+        pool.native()
+        address = code.load(["opweave.rows"]).address("opweave.rows")
+    except ModuleNotFoundError as error:  # without LLVM, and what it compiled before, NumPy goes on
+        let_through(error)
+        return None
+    return _Loaded(address, _planned(program), ctypes.c_double())
+
+
+def run(
+    program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows: int, length: int
+) -> list[np.ndarray[Any, Any]] | None:
+    """`registry.rows.native`."""
+    types = tuple(["f4" if type(x) is float else _TYPES[x.dtype] for x in operands] + [_TYPES[x.dtype] for x in outs])
+    loaded = _loaded(program, types)
+    if loaded is None:
+        return None
+    per = max(1, _PROGRAM // length)
+    programs = -(-rows // per)
+    padded = -(-length // _LANES) * _LANES
+    step = _TURNS * _LANES
+    block = step * max(_LEAST_BLOCK, math.isqrt(length // step))
+    kept = memory.empty((programs, len(loaded.plan.kept), padded), np.dtype(np.float32)) if loaded.plan.kept else None
+    down = sum(v.kind == "down" for v in loaded.plan.results)
+    partial = np.zeros((programs, down, padded), np.float32) if down else None
+    own = [0 if array is None else _address(array) for array in (kept, partial)]
+    words = [rows, per, length, padded, block, *own]
+    words += [_bits(x) if type(x) is float else _address(x) for x in (*operands, *outs)]
+    args = (ctypes.c_int64 * len(words))(*words)
+    pool.native().run(loaded.address, ctypes.addressof(args), programs, 0, 0, 0, ctypes.byref(loaded.cost))
+    return [] if partial is None else [partial[:, place, :length] for place in range(down)]
+
+
+_TYPES = {np.dtype(np.float32): "f4", np.dtype(np.float16): "f2", dtypes.bfloat16.numpy: "bf"}
+
+
+def _address(array: np.ndarray[Any, Any]) -> int:
+    return array.__array_interface__["data"][0]
+
+
+def _bits(value: float) -> int:
+    with np.errstate(over="ignore"):
+        return int(np.float32(value).view(np.uint32))

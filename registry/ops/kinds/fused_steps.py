@@ -1,0 +1,202 @@
+"""The steps of a pointwise body (`registry.ops.kinds.ufunc_plan`) as a row program: large tensors are read once.
+
+NumPy's loops go over a piece of the elements for each step, and half types become float32 in memory before. Left to
+NumPy is a single step on float32, which is one loop anyway, and what would have other bits than small tensors have.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opweave.registry import rows
+from opweave.registry.rows import Form, RowProgram
+from opweave.registry.scalar import erf_of_array
+
+
+class Ref(NamedTuple):
+    """The value of an input (first) or of a step."""
+
+    number: int
+
+
+#: What `k.apply` calls functions of numbers, what gives truths of them, and what is done with truths.
+_OF_NUMBERS: dict[Any, str] = {
+    np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "div", np.negative: "neg",
+    np.absolute: "abs", np.sqrt: "sqrt", np.exp: "exp", np.exp2: "exp2", np.expm1: "expm1", np.log: "log",
+    np.log2: "log2", np.log10: "log10", np.log1p: "log1p", np.tanh: "tanh", erf_of_array: "erf", np.floor: "floor",
+    np.ceil: "ceil", np.trunc: "trunc", np.rint: "rint", np.maximum: "maximum",
+    np.minimum: "minimum", np.clip: "clip", np.sign: "sign", np.square: "square",
+}  # fmt: skip
+_TO_TRUTHS: dict[Any, str] = {
+    np.less: "<", np.less_equal: "<=", np.greater: ">", np.greater_equal: ">=", np.equal: "==", np.not_equal: "!=",
+    np.isnan: "isnan",
+}  # fmt: skip
+_OF_TRUTHS: dict[Any, str] = {
+    np.logical_and: "and", np.logical_or: "or", np.bitwise_and: "and", np.bitwise_or: "or", np.logical_not: "not",
+    np.invert: "not",
+}  # fmt: skip
+_NUMBER: tuple[Form] = ("number",)
+#: What native code computes by formulas of its own: as exactly as NumPy, but not to the same bits.
+_OTHER_BITS = (
+    np.exp, np.exp2, np.expm1, np.log, np.log2, np.log10, np.log1p, np.tanh,
+)  # fmt: skip
+#: Steps that NumPy takes element by element.
+_SLOW = (np.sign, erf_of_array)
+_SINGLE, _TRUTH = np.dtype(np.float32), np.dtype(np.bool_)
+_HALF_BYTES = 2
+
+#: Elements of what stands for a row where all operands lie alike.
+_PIECE = 1 << 13
+
+#: A step: the function, and where its arguments come from: inputs, then numbers, then steps before.
+_Steps = list[tuple[str, tuple[int, ...]]]
+#: By what they do: there are as many as there are bodies, since numbers are operands.
+_programs: dict[str, RowProgram] = {}
+
+
+class Fused:
+    """Steps as a program, which the numbers among their arguments are operands of.
+
+    Parameters
+    ----------
+    steps : list of (str, tuple of int)
+        The functions and their arguments: inputs, numbers and steps before.
+    inputs : int
+        How many arrays there are.
+    numbers : list of float
+        What stands among the arguments.
+    """
+
+    def __init__(self, steps: _Steps, inputs: int, numbers: list[float]) -> None:
+        self.steps, self.inputs, self.numbers = steps, inputs, numbers
+
+    def run(self, arrays: Sequence[Any], out: Any) -> bool:
+        """Write the result for arrays that are all as long as it; whether it was done."""
+        if not rows.are_enough(out.size):
+            return False
+        forms: list[Form] = ["rows"] * self.inputs
+        program = self._program(tuple(forms))
+        count = out.size // _PIECE
+        whole = count * _PIECE
+        first = [*(a[:whole] for a in arrays), *self.numbers]
+        if not rows.run(program, first, [out[:whole]], count, _PIECE, is_part=True):
+            return False
+        if whole < out.size:
+            rest = [*(a[whole:] for a in arrays), *self.numbers]
+            rows.run(program, rest, [out[whole:]], 1, out.size - whole, is_part=True)
+        return True
+
+    def run_broadcast(self, arrays: Sequence[Any], out: Any) -> bool:
+        """The same for row-major arrays some of which are one row, or one number for each row."""
+        if not rows.are_enough(out.size) or not out.flags.c_contiguous:
+            return False
+        found = _as_rows([a.shape for a in arrays], out.shape)
+        if found is None:
+            return False
+        forms, count, length = found
+        return rows.run(self._program(forms), [*arrays, *self.numbers], [out], count, length)
+
+    def _program(self, forms: tuple[Form, ...]) -> RowProgram:
+        name = f"{__name__} {self.steps} {forms}"
+        found = _programs.get(name)
+        if found is None:
+            steps, numbers = self.steps, len(self.numbers)
+
+            def body(k: Any, *operands: Any) -> list[Any]:
+                values = list(operands)
+                for function, args in steps:
+                    values.append(k.apply(function, *[values[i] for i in args]))
+                return [values[-1]]
+
+            found = _programs[name] = RowProgram(name, (*forms, *_NUMBER * numbers), body)
+        return found
+
+
+def _as_rows(shapes: Sequence[tuple[int, ...]], whole: tuple[int, ...]) -> tuple[tuple[Form, ...], int, int] | None:
+    """(forms of arrays that broadcast to a shape, how many rows, how long); None where rows are not what they have."""
+    forms: list[Form] = []
+    split: set[int] = set()
+    for shape in shapes:
+        if shape == whole:
+            forms.append("rows")
+            continue
+        wide = (1,) * (len(whole) - len(shape)) + shape
+        inner = next((d for d, n in enumerate(wide) if n != 1), len(wide))
+        outer = next((d for d in range(len(wide), 0, -1) if wide[d - 1] != 1), 0)
+        if wide[inner:] == whole[inner:]:
+            forms.append("columns")
+            split.add(inner)
+        elif wide[:outer] == whole[:outer]:
+            forms.append("each")
+            split.add(outer)
+        else:
+            return None
+    if len(split) != 1:
+        return None
+    (at,) = split
+    return tuple(forms), math.prod(whole[:at]), math.prod(whole[at:])
+
+
+def fused(steps: Sequence[Any], result: int, inputs: Sequence[np.dtype[Any]]) -> Fused | None:
+    """Steps (`ufunc_plan.Step`) as a program; None where a row program cannot say it, or is no gain.
+
+    Parameters
+    ----------
+    steps : sequence of Step
+        In order, the last one the result unless there are none.
+    result : int
+        As `Ref` has it.
+    inputs : sequence of numpy.dtype
+        The types that they are computed in.
+    """
+    if not steps or result != -len(steps) or any(dtype != _SINGLE for dtype in inputs):
+        return None
+    *middle, last = steps
+    if last.function is np.copyto and last.dtype.itemsize == _HALF_BYTES and last.dtype.kind not in "iu":
+        if not middle or last.args[0].number != -len(middle):
+            return None
+        steps, half = middle, True
+    else:
+        half = False
+    if steps[-1].dtype != _SINGLE:
+        return None
+    if not half:  # a large tensor of float32 is, bit for bit, as its parts
+        alone = len(steps) == 1 and steps[0].function not in _SLOW
+        if alone or any(step.function in _OTHER_BITS for step in steps):
+            return None
+    numbers = sum(not isinstance(a, Ref) for step in steps for a in step.args)
+    types = [*inputs, *(_SINGLE,) * numbers]
+    found: _Steps = []
+    taken: list[float] = []
+    for step in steps:
+        places: list[int] = []
+        for a in step.args:
+            if isinstance(a, Ref):
+                places.append(a.number if a.number >= 0 else len(inputs) + numbers - 1 - a.number)
+            elif np.ndim(a) == 0 and type(a) is not bool and np.asarray(a).dtype.kind in "fiu":
+                places.append(len(inputs) + len(taken))
+                taken.append(float(a))
+            else:
+                return None
+        name = _named(step, [types[i] for i in places])
+        if name is None:
+            return None
+        found.append((name, tuple(places)))
+        types.append(step.dtype)
+    return Fused(found, len(inputs), taken)
+
+
+def _named(step: Any, types: list[np.dtype[Any]]) -> str | None:
+    """What a step is called, with arguments of these types."""
+    if step.function is np.where:
+        return "where" if types == [_TRUTH, _SINGLE, _SINGLE] and step.dtype == _SINGLE else None
+    for names, source, target in (
+        (_OF_NUMBERS, _SINGLE, _SINGLE), (_TO_TRUTHS, _SINGLE, _TRUTH), (_OF_TRUTHS, _TRUTH, _TRUTH),
+    ):  # fmt: skip
+        if step.function in names and step.dtype == target and all(t == source for t in types):
+            return names[step.function]
+    return None

@@ -1,0 +1,116 @@
+"""Reductions of large tensors over their last dimensions, all of them or, of half types, the first, by row programs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from opweave.registry import rows
+from opweave.registry.device import cpu
+from opweave.registry.dtypes import DType
+from opweave.registry.rows import RowProgram
+from opweave.registry.scalar import convert_into
+from opweave.registry.spec import contiguous
+from opweave.registry.tensor import Tensor, allocate_like
+
+#: Elements of the rows that all elements are taken apart into.
+_PIECE = 1 << 14
+_SINGLE = np.dtype(np.float32)
+
+
+def _program(name: str) -> RowProgram:
+    return RowProgram(f"{__name__}.{name}", ("rows",), lambda k, x: [getattr(k, name)(x)])
+
+
+_PROGRAMS = {name: _program(name) for name in ("sum", "prod", "max", "min")}
+_DOWN = _program("down")
+#: What puts together what pieces came to.
+_COMBINE: dict[str, Callable[[Any], Any]] = {
+    "sum": np.add.reduce, "prod": np.multiply.reduce, "max": np.maximum.reduce, "min": np.minimum.reduce,
+}  # fmt: skip
+
+
+def combined_by_rows(name: str, array: Any, axes: tuple[int, ...]) -> Any:
+    """The elements of an array combined along axes, in float32.
+
+    Parameters
+    ----------
+    name : str
+        A key of `COMBINES`.
+    array : numpy.ndarray
+        Of float32 or a half type.
+    axes : tuple of int
+        The dimensions that go, sorted.
+
+    Returns
+    -------
+    numpy.ndarray or None
+        None where it is left to other ways.
+    """
+    program = _PROGRAMS.get(name)
+    if program is None or not rows.are_enough(array.size):
+        return None
+    found = reduced_by_rows(program, name, [array], axes)
+    if found is None and name == "sum" and array.dtype != _SINGLE and axes == tuple(range(len(axes))):
+        kept = array.shape[len(axes) :]
+        length = math.prod(kept)
+        down = rows.sums(_DOWN, [array], [], array.size // length, length)
+        return None if down is None else down[0].reshape(kept)
+    return found
+
+
+def reduced_by_rows(program: RowProgram, name: str, arrays: Sequence[Any], axes: tuple[int, ...]) -> Any:
+    """What a program gives for rows that are all elements along axes, in float32.
+
+    Parameters
+    ----------
+    program : RowProgram
+        Of arrays of one shape; its result is one number of a row.
+    name : str
+        How two results for parts of a row are combined; where they cannot be, empty.
+    arrays, axes
+        As for `combined_by_rows`.
+    """
+    first = arrays[0]
+    kept = first.ndim - len(axes)
+    if axes != tuple(range(kept, first.ndim)) or not all(a.flags.c_contiguous for a in arrays):
+        return None
+    length = math.prod(first.shape[kept:])
+    if kept or not name:
+        out = np.empty(first.shape[:kept], _SINGLE)
+        return out if rows.run(program, arrays, [out], out.size, length) else None
+    if not rows.are_enough(length):
+        return None
+    # In pieces, of which there are as many whatever runs them.
+    count = length // _PIECE
+    flat = [a.reshape(-1) for a in arrays]
+    parts = np.empty(count, _SINGLE)
+    if not rows.run(program, [a[: count * _PIECE] for a in flat], [parts], count, _PIECE, is_part=True):
+        return None
+    if length % _PIECE:
+        rest = np.empty(1, _SINGLE)
+        if not rows.run(program, [a[count * _PIECE :] for a in flat], [rest], 1, length % _PIECE, is_part=True):
+            return None
+        parts = np.concatenate([parts, rest])
+    return _COMBINE[name](parts)
+
+
+def reduced(
+    program: RowProgram, name: str, tensors: Sequence[Tensor], axes: Sequence[int], keepdim: bool, result: DType,
+    finish: Callable[[Any], Any],
+) -> Tensor | None:  # fmt: skip
+    """The same of tensors, finished and rounded to a type."""
+    sizes = tensors[0]._sizes
+    if not all(t._device is cpu and t._sizes == sizes for t in tensors):
+        return None
+    with np.errstate(all="ignore"):
+        found = reduced_by_rows(program, name, [t._array for t in tensors], tuple(axes))
+        if found is None:
+            return None
+        kept = tuple(1 if d in axes else n for d, n in enumerate(sizes) if keepdim or d not in axes)
+        out = allocate_like(contiguous(kept, result, cpu))
+        convert_into(out._array, np.asarray(finish(found)).reshape(kept))
+    return out

@@ -1,0 +1,132 @@
+"""Row programs: what an eager kernel computes of each row of a large tensor, in native code that reads it once.
+
+A step of NumPy's goes through all of a tensor, and half types become float32 in memory before it. A row program states
+all steps for one row that the cache holds, where they are needed, beside the op that they are of:
+
+    @row_program("rows")
+    def _softmax_of_row(k, x):
+        powers = k.exp(x - k.max(x))
+        return [powers / k.sum(powers)]
+
+A value is either one of the elements of a row or one number of the whole row, which `k.max`, `k.min`, `k.sum` and
+`k.prod` make of elements; `+ - * /` and `k.exp`, `k.log`, `k.sqrt`,
+`k.abs`, `k.finite` (0 for what is not) take any. It is computed in float32 and
+rounded once, where a result is stored. `codegen.rows` makes the code; where there is none, `run` says so and the kernel
+goes on in its own way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from opweave.registry import dtypes
+from opweave.registry.dataclass import dataclass
+from opweave.registry.hooks import Hook
+from opweave.registry.tape import MOST_ELEMENTS
+
+#: How an operand or a result lies: an element for each of all rows, one for each row, one for each place in a row, or a
+#: Python number.
+Form = Literal["rows", "each", "columns", "number"]
+
+#: A shorter row is no more than a step or two of a loop.
+_LEAST_LENGTH = 32
+
+
+@dataclass(frozen=True)
+class RowProgram:
+    """What becomes of a row.
+
+    Attributes
+    ----------
+    name : str
+        By which its code is kept.
+    forms : tuple of str
+        Of the operands.
+    body : callable
+        `body(k, *operands)` gives the list of results: elements of a row, numbers of a row, or `k.down(x)`, the sums of
+        elements over rows.
+    """
+
+    name: str
+    forms: tuple[Form, ...]
+    body: Callable[..., list[Any]]
+
+
+def row_program(*forms: Form) -> Callable[[Callable[..., list[Any]]], RowProgram]:
+    """Decorator: a row program whose operands have these forms."""
+    return lambda body: RowProgram(f"{body.__module__}.{body.__qualname__}", forms, body)
+
+
+#: Runs a program on (operands, results, how many rows there are, how long they are); results that are sums over rows
+#: come back as arrays of partial ones. None where there is no code for that. `opweave` supplies it.
+native: Hook[[RowProgram, Sequence[Any], Sequence[Any], int, int], list[Any] | None] = Hook()
+
+
+def are_enough(count: int) -> bool:
+    """Whether so many elements are for row programs, if their rows are; calls with fewer are replayed."""
+    return count > MOST_ELEMENTS and native.call is not None
+
+
+def run(
+    program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows: int, length: int, is_part: bool = False
+) -> bool:
+    """Run a program whose results are elements and numbers of rows.
+
+    Parameters
+    ----------
+    program : RowProgram
+        What is computed.
+    operands : sequence of numpy.ndarray or float
+        In the order of its forms.
+    outs : sequence of numpy.ndarray
+        Where its results are written; their sizes say which form they have.
+    rows, length : int
+        How many rows there are, and elements of one.
+    is_part : bool
+        Whether these are what is left of a large tensor, however few.
+
+    Returns
+    -------
+    bool
+        Whether it was done. Nothing is written if not: there are few elements, they lie apart, may not be written, or
+        have another type.
+    """
+    return _called(program, operands, outs, rows, length, is_part) is not None
+
+
+def sums(program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows: int, length: int) -> Any:
+    """The same for a program whose results, in the end, are also sums over rows: these, in float32, or None."""
+    found = _called(program, operands, outs, rows, length, False)
+    with np.errstate(all="ignore"):
+        return None if found is None else [np.add.reduce(partial, axis=0) for partial in found]
+
+
+def _called(
+    program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows: int, length: int, is_part: bool
+) -> list[Any] | None:
+    if native.call is None or not is_part and (length < _LEAST_LENGTH or not are_enough(rows * length)):
+        return None
+    arrays = [operand for operand, form in zip(operands, program.forms, strict=True) if form != "number"]
+    if not all(_is_dense(array) for array in arrays) or not all(_is_dense(out) for out in outs):
+        return None
+    if not all(out.flags.writeable for out in outs):
+        return None
+    return native.call(program, operands, outs, rows, length)
+
+
+def _is_dense(array: Any) -> bool:
+    if type(array) is not np.ndarray or not array.flags.c_contiguous:
+        return False
+    return array.dtype in _computed_as_float32()
+
+
+_types: list[np.dtype[Any]] = []
+
+
+def _computed_as_float32() -> list[np.dtype[Any]]:
+    if not _types:
+        _types.extend(t.numpy for t in (dtypes.float32, dtypes.bfloat16, dtypes.float16) if t.numpy is not None)
+    return _types
