@@ -21,6 +21,7 @@ from opweave.registry.autograd.graph import (
     meta_of,
     validated,
 )
+from opweave.registry.autograd.record import OpNode
 from opweave.registry.errors import ArgumentError, AutogradError
 from opweave.registry.hooks import Hook
 from opweave.registry.interrupts import surely
@@ -192,7 +193,10 @@ def run(
                     _accumulate(node, incoming)
                 continue
             edges = node.edges
-            found = list(node.apply(incoming))
+            if useful is None or not isinstance(node, OpNode):
+                found = list(node.apply(incoming))
+            else:
+                found = list(node.apply(incoming, tuple([e is not None and id(e[0]) in useful for e in edges])))
             if len(found) < len(edges):
                 raise AutogradError(
                     f"{node.name()}: returned {len(found)} gradients for {len(edges)} inputs",

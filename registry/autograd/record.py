@@ -176,11 +176,6 @@ class OpNode(Node):
         self.counts = [len(values[name] or ()) if is_list else None for name, is_list in plan.tensors]
         self.saved: dict[str, Any] = {}
 
-    @property
-    def needs(self) -> tuple[bool, ...]:
-        """Which tensor arguments need a gradient."""
-        return tuple([edge is not None for edge in self.edges])
-
     @staticmethod
     def made(plan: Plan, edges: Any, specs: Any, counts: list[Any], saved: dict[str, Any]) -> OpNode:
         """A node whose parts are there already."""
@@ -242,9 +237,11 @@ class OpNode(Node):
                     index = int(parameter[6:] or 0)
                     self.saved[parameter] = _saved_result(results[index], index)
 
-    def apply(self, grads: Grads) -> Sequence[Tensor | None]:
+    def apply(self, grads: Grads, asked: tuple[bool, ...] | None = None) -> Sequence[Tensor | None]:
+        """Gradients of the inputs: of those that are asked for, or all that need one."""
         if grads[0] is None and all(grad is None for grad in grads):
             return (None,) * len(self.edges)
+        needs = self.edges if asked is None else asked
         if self.freed:
             raise AutogradError(
                 "backward through the graph a second time",
@@ -265,13 +262,13 @@ class OpNode(Node):
                     value = restore(value, self)
                 given[name] = value
             if "needs" in plan.named:
-                given["needs"] = self.needs
+                given["needs"] = tuple(map(bool, needs))
             joint = plan.derivative.joint  # pyright: ignore[reportOptionalMemberAccess]
             if joint is not None:
                 return self._flat(list(joint.fn(**{name: given[name] for name in joint.names})))
             gradients: list[Tensor | None] = []
-            for edge, formula in zip(self.edges, plan.of_each, strict=True):
-                if edge is None or formula is None:
+            for is_needed, formula in zip(needs, plan.of_each, strict=True):
+                if not is_needed or formula is None:
                     gradients.append(None)
                 else:
                     gradients.append(formula.fn(*[given[name] for name in formula.names]))
@@ -281,7 +278,7 @@ class OpNode(Node):
         if derivative.differentiable == ():
             return self._zeros(next(grad for grad in grads if grad is not None))
         offered: dict[str, Any] = {name: restore(value, self) for name, value in self.saved.items()}
-        offered["grad"], offered["grads"], offered["needs"] = grads[0], grads, self.needs
+        offered["grad"], offered["grads"], offered["needs"] = grads[0], grads, tuple(map(bool, needs))
         if derivative.joint is not None:
             found = derivative.joint.fn(**{name: offered[name] for name in derivative.joint.names})
             return self._flat(list(found))
@@ -289,7 +286,7 @@ class OpNode(Node):
         position = 0
         for (name, _), count in zip(self.plan.tensors, self.counts, strict=True):
             width = 1 if count is None else count
-            needed = any(self.needs[position : position + width])
+            needed = any(needs[position : position + width])
             position += width
             formula = derivative.by_argument.get(name) if needed else None
             out.append(None if formula is None else formula.fn(**{n: offered[n] for n in formula.names}))

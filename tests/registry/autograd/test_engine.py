@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import gc
 import sys
 import threading
@@ -15,6 +16,7 @@ import opweave as ow
 from opweave.autograd import backward, grad
 from opweave.autograd.graph import saved_tensors_hooks
 from opweave.registry.errors import ArgumentError, AutogradError
+from opweave.registry.keys import DispatchMode
 
 
 def leaf(*values: float, dtype: Any = np.float64) -> ow.Tensor:
@@ -182,6 +184,30 @@ def test_grad_of_what_lies_between() -> None:
     close(found[1], 32)
     close(found[2], 1)
     assert x.grad is None
+
+
+class Seen(DispatchMode):
+    """How often each op is called."""
+
+    def __init__(self) -> None:
+        self.calls: collections.Counter[str] = collections.Counter()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.calls[func.opname] += 1
+        return func(*args, **(kwargs or {}))
+
+
+def test_only_what_is_asked_for_is_computed() -> None:
+    x, w, b = (ow.from_numpy(np.random.default_rng(k).random(s)).requires_grad_() for k, s in enumerate([(2, 3)] * 3))
+    y = x.mm(w.t()) + b.sum()
+    parts = ow.stack([y, y * b[0, 0]]).sum()
+    for asked, products in (([x], 1), ([w], 1), ([b], 0), ([x, w, b], 2)):
+        with Seen() as seen:
+            found = grad(parts, asked, retain_graph=True)
+        assert seen.calls["mm"] == products
+        every = dict(zip((id(x), id(w), id(b)), grad(parts, [x, w, b], retain_graph=True), strict=True))
+        for t, one in zip(asked, found, strict=True):
+            np.testing.assert_array_equal(one.numpy(), every[id(t)].numpy())
 
 
 def test_backward_with_inputs_leaves_the_others_alone() -> None:
