@@ -24,9 +24,11 @@ from opweave.registry.kernels import (
 )
 from opweave.registry.keys import (
     ALIASES,
+    ANOMALY,
     BACKEND_MASK,
     BACKEND_OF,
     BACKENDS,
+    CHECK_NAN,
     INFERENCE,
     PYTHON_BIT,
     WATCHED,
@@ -60,6 +62,8 @@ def resolve(op: OpOverload, bits: int) -> Kernel:
     if bits & WATCHED:
         found = op._lookup(bits & ~WATCHED)
         return found if watch.call is None else watch.call(op, found)
+    if bits & (ANOMALY | CHECK_NAN):
+        return op._lookup(bits & ~(ANOMALY | CHECK_NAN))
     if bits & INFERENCE:
         return marking_inference(op._lookup(bits & ~INFERENCE))
     for key in _highest_first(bits):

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from opweave.registry import forking
+from opweave.registry.autograd import anomaly
+from opweave.registry.autograd.gradient_edges import BackwardPass, GradientEdge
 from opweave.registry.autograd.graph import (
     AccumulateGrad,
     Edge,
@@ -24,18 +26,18 @@ from opweave.registry.autograd.graph import (
 from opweave.registry.errors import ArgumentError, AutogradError
 from opweave.registry.hooks import Hook
 from opweave.registry.interrupts import surely
-from opweave.registry.keys import GRAD, state
+from opweave.registry.keys import ANOMALY, GRAD, state
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe
 
-Tensors = Tensor | Sequence[Tensor]
+Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 
 #: Threads that run backward at once take turns at the leaves they share.
 _accumulating = forking.lock()
 
 
 def _listed(value: Any, what: str) -> list[Any]:
-    if isinstance(value, Tensor) or value is None:
+    if isinstance(value, (Tensor, GradientEdge)) or value is None:
         return [value]
     if isinstance(value, (list, tuple)):
         return list(value)
@@ -48,6 +50,11 @@ def _initial(outputs: list[Tensor], grads: Any, what: str) -> list[Tensor | None
         raise ArgumentError(f"{what}: {len(outputs)} outputs and {len(given)} gradients for them")
     found: list[Tensor | None] = []
     for output, grad in zip(outputs, given, strict=True):
+        if isinstance(output, GradientEdge):
+            if not isinstance(grad, Tensor):
+                raise ArgumentError(f"{what}: an edge as output needs a gradient of its own", got=type(grad).__name__)
+            found.append(grad)
+            continue
         if not output._keys & GRAD and grad_fn_of(output) is None:
             raise AutogradError(
                 f"{what}: the tensor does not require grad, and nothing that made it does",
@@ -162,8 +169,10 @@ def run(
         heapq.heappush(ready, (-node.sequence, id(node), node))
 
     drop = buffers.pop
-    before = state.exclude
+    watched = state.include & ANOMALY
+    before, outer = state.exclude, state.__dict__.get("backward_pass")
     state.exclude = before & ~GRAD if create_graph else before | GRAD
+    state.__dict__["backward_pass"] = BackwardPass(roots, counts, useful)
     try:  # and no `with`, whose end the handler of a signal could prevent
         for (node, number), grad in zip(roots, grads, strict=True):
             _add(buffers, node, number, grad)
@@ -192,7 +201,7 @@ def run(
                     _accumulate(node, incoming)
                 continue
             edges = node.edges
-            found = list(node.apply(incoming))
+            found = list(anomaly.apply(node, incoming) if watched else node.apply(incoming))
             if len(found) < len(edges):
                 raise AutogradError(
                     f"{node.name()}: returned {len(found)} gradients for {len(edges)} inputs",
@@ -235,6 +244,7 @@ def run(
                     push(target)
     finally:
         state.exclude = before
+        state.__dict__["backward_pass"] = outer
     return [captured.get((id(node), number)) for node, number in captures]
 
 
@@ -360,18 +370,28 @@ def backward(
         raise AutogradError("backward: inputs must not be empty")
     edges = [_target(t, "backward") for t in targets]
     for t in targets:
-        if grad_fn_of(t) is not None and not meta_of(t).retains:
+        if isinstance(t, GradientEdge) and not isinstance(t.node, AccumulateGrad):
+            raise AutogradError(
+                "backward: an edge keeps no gradient but that of a leaf",
+                got=f"{t.node!r}",
+                hint="autograd.grad gives it, or pass the tensor itself",
+            )
+        if isinstance(t, Tensor) and grad_fn_of(t) is not None and not meta_of(t).retains:
             t.retain_grad()  # type: ignore[attr-defined]  # bound by `surface`
     run(roots, grads, retain_graph=retain, create_graph=create_graph, captures=edges, accumulate=True)
 
 
-def _edge(t: Tensor) -> Edge:
+def _edge(t: Tensor | GradientEdge) -> Edge:
+    if isinstance(t, GradientEdge):
+        return t[:2]
     edge = edge_of(t)
     assert edge is not None
     return edge
 
 
-def _target(t: Tensor, what: str) -> Edge:
+def _target(t: Tensor | GradientEdge, what: str) -> Edge:
+    if isinstance(t, GradientEdge):
+        return t[:2]
     edge = edge_of(t)
     if edge is None:
         raise AutogradError(
@@ -434,12 +454,12 @@ def grad(
         found = run(roots, vectors, retain_graph=retain, create_graph=create_graph, captures=edges)
     for i, (t, value) in enumerate(zip(targets, found, strict=True)):
         if value is None:
-            if materialize_grads:
+            if materialize_grads and isinstance(t, Tensor):
                 found[i] = ops.aten.zeros_like.default(t.detach())
             elif not allow_unused:
                 raise AutogradError(
                     f"grad: input {i} is not used by the outputs",
-                    got=describe(t),
+                    got=describe(t) if isinstance(t, Tensor) else f"{t.node!r}",
                     hint="pass allow_unused=True to get None for it, or materialize_grads=True to get zeros",
                 )
     return tuple(found)

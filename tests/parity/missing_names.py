@@ -66,9 +66,6 @@ MISSING: dict[str, dict[str, str]] = {
     },
     "func": {_NOT_YET: "rearrange replace_all_batch_norm_modules_", _PASSING: "debug_unwrap"},
     "autograd.graph": {
-        _NOT_YET: (
-            "GradientEdge get_gradient_edge register_multi_grad_hook"
-        ),
         _UNSTABLE: (
             "region_activation_memory_budget set_override_stale_capture_stream "
             "set_warn_on_accumulate_grad_stream_mismatch"
