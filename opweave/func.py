@@ -17,12 +17,11 @@ import optree
 from opweave.nn.stateless import functional_call, stack_module_state
 from opweave.registry.autograd.graph import Node, alias_of, edge_of, nodes_from
 from opweave.registry.autograd.mode import enable_grad, is_grad_enabled
-from opweave.registry.autograd.scopes import Scope, fresh_identity, products
+from opweave.registry.autograd.scopes import Pushforward, Scope, products
 from opweave.registry.errors import ArgumentError, AutogradError, ShapeError, UnsupportedError
 from opweave.registry.keys import GRAD, state
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe
-from opweave.registry.vmap.levels import lift
 from opweave.registry.vmap.transform import vmap
 
 __all__ = [
@@ -249,11 +248,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
 
 
 class _Linear:
-    """A function at a point, ready for products with its Jacobian from the right.
-
-    There is no forward mode: the vector-Jacobian product is linear in the vector, and its derivative with respect to it
-    is the Jacobian, transposed twice.
-    """
+    """A function at a point, ready for products with its Jacobian from the right."""
 
     def __init__(self, what: str, func: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool):
         self.what = what
@@ -263,19 +258,13 @@ class _Linear:
             output, aux = _with_aux(what, func(*made), has_aux)
             self.leaves, self.spec = _tensors(what, output)
             self.in_spec = _structure(primals)
-            self.at = [fresh_identity(lift(ops.aten.zeros_like.default(alias_of(t))), False) for t in self.leaves]
-            scope.claim(self.at)
-            self.products = products(self.leaves, self.at, self.fresh, True)
+            self.push = Pushforward(scope, self.fresh, self.leaves)
         self.output, self.aux = scope.leave(output), scope.leave(aux)
-        self.outside = scope.recording and scope.reaches_outside(self.products)
         scope.close()
 
     def __call__(self, tangents: Any) -> Any:
         vectors = _vectors(self.what, tangents, self.fresh, self.in_spec, "primals")
-        create = is_grad_enabled() and (self.outside or any(v._keys & GRAD for v in vectors))
-        with enable_grad():
-            found = products(self.products, vectors, self.at, create)
-        return optree.tree_unflatten(self.spec, found)
+        return optree.tree_unflatten(self.spec, self.push(vectors))
 
 
 @overload

@@ -23,10 +23,11 @@ from opweave.registry.autograd.graph import (
     meta_of,
     validated,
 )
+from opweave.registry.autograd.tangents import note_gradient
 from opweave.registry.errors import ArgumentError, AutogradError
 from opweave.registry.hooks import Hook
 from opweave.registry.interrupts import surely
-from opweave.registry.keys import ANOMALY, GRAD, state
+from opweave.registry.keys import ANOMALY, DUAL, GRAD, state
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe
 
@@ -245,11 +246,17 @@ def run(
     finally:
         state.exclude = before
         state.__dict__["backward_pass"] = outer
-    return [captured.get((id(node), number)) for node, number in captures]
+    found = [captured.get((id(node), number)) for node, number in captures]
+    if state.include & DUAL:
+        for grad in found:
+            note_gradient(grad)
+    return found
 
 
 def _accumulate(node: AccumulateGrad, incoming: Grads) -> None:
     node.apply(incoming)
+    if state.include & DUAL:
+        note_gradient(meta_of(node.variable).grad)
     if node.post_hooks:
         _hook_result(node, [], incoming)
 
@@ -283,6 +290,8 @@ def _hook_tensors(node: Node, buffer: list[Tensor | None]) -> None:
             meta = meta_of(t)
             # A copy: the gradient goes on from here, and `grad` is the user's to write to.
             meta.grad = ops.aten.clone.default(grad) if meta.grad is None else ops.aten.add.Tensor(meta.grad, grad)
+            if state.include & DUAL:
+                note_gradient(meta.grad)
 
 
 def _hook_node(node: Node, buffer: list[Tensor | None]) -> Grads:

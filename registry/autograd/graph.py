@@ -201,6 +201,8 @@ class AutogradMeta:
         Why a view cannot be written where that is recorded, nor get another history; see `views`.
     role : str or None
         What a module keeps the tensor as: `"parameter"`, `"buffer"`, or `"passing buffer"`, which no state has.
+    tangent : tuple or None
+        A level of forward-mode differentiation, and the tangent in it; see `tangents`.
     """
 
     # In the class, since most tensors have most of them so, and each call that is recorded makes one of these.
@@ -213,6 +215,7 @@ class AutogradMeta:
     retains = False
     hooks: dict[int, Callable[..., Any]] | None = None
     role: str | None = None
+    tangent: tuple[Any, Any] | None = None
 
 
 def meta_of(t: Tensor) -> AutogradMeta:
