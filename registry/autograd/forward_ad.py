@@ -538,3 +538,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     with _without_tangents():
         primal = ops.aten.alias.default(tensor)
     return UnpackedDualTensor(primal, tangent)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -48,6 +48,7 @@ MISSING: dict[str, dict[str, str]] = {
         ),
     },
     "nn.utils": {},
+    "nn.utils.prune": {_PASSING: "ABC abstractmethod"},
     "nn.utils.rnn": {},
     "nn.utils.parametrize": {},
     "nn.utils.parametrizations": {},
@@ -65,6 +66,7 @@ MISSING: dict[str, dict[str, str]] = {
         ),
     },
     "func": {_NOT_YET: "rearrange replace_all_batch_norm_modules_", _PASSING: "debug_unwrap"},
+    "autograd.forward_ad": {},
     "autograd.graph": {
         _UNSTABLE: (
             "region_activation_memory_budget set_override_stale_capture_stream "
