@@ -22,15 +22,14 @@ MISSING: dict[str, dict[str, str]] = {
             "LazyLinear UninitializedBuffer UninitializedParameter"
         ),
         _MANY: "DataParallel SyncBatchNorm",
-        _NOT_YET: "AdaptiveLogSoftmaxWithLoss CrossMapLRN2d FractionalMaxPool2d FractionalMaxPool3d",
+        _NOT_YET: "AdaptiveLogSoftmaxWithLoss CrossMapLRN2d",
         _OLD: "Container NLLLoss2d",
         _PASSING: "factory_kwargs",
         _UNSTABLE: "LinearCrossEntropyLoss LinearCrossEntropyOptions",
     },
     "nn.functional": {
         _NOT_YET: (
-            "conv_tbc fractional_max_pool2d fractional_max_pool2d_with_indices fractional_max_pool3d "
-            "fractional_max_pool3d_with_indices native_channel_shuffle"
+            "conv_tbc native_channel_shuffle"
         ),
         _PASSING: (
             "BroadcastingList1 BroadcastingList2 BroadcastingList3 Callable DType GRID_SAMPLE_INTERPOLATION_MODES "
