@@ -72,12 +72,7 @@ MISSING: dict[str, dict[str, str]] = {
             "set_warn_on_accumulate_grad_stream_mismatch"
         ),
     },
-    "distributions": {
-        _NOT_YET: (
-            "ContinuousBernoulli CorrCholeskyTransform ExponentialFamily GeneralizedPareto LKJCholesky "
-            "LowRankMultivariateNormal VonMises Wishart"
-        ),
-    },
+    "distributions": {},
     "linalg": {_PASSING: "common_notes"},
     "fft": {},
     "special": {},
