@@ -46,6 +46,7 @@ MISSING: dict[str, dict[str, str]] = {
             "register_flash_attention_impl restore_flash_attention_impl"
         ),
     },
+    "nn.attention.flex_attention": {},
     "nn.utils": {},
     "nn.utils.prune": {_PASSING: "ABC abstractmethod"},
     "nn.utils.rnn": {},
