@@ -14,19 +14,21 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 
 import optree
 
+from opweave.nn.modules.module import Module
 from opweave.nn.stateless import functional_call, stack_module_state
 from opweave.registry.autograd.graph import Node, alias_of, edge_of, nodes_from
 from opweave.registry.autograd.mode import enable_grad, is_grad_enabled
 from opweave.registry.autograd.scopes import Pushforward, Scope, products
 from opweave.registry.errors import ArgumentError, AutogradError, ShapeError, UnsupportedError
 from opweave.registry.keys import GRAD, state
+from opweave.registry.loading import load_heavy
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe
 from opweave.registry.vmap.transform import vmap
 
 __all__ = [
     "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
-    "stack_module_state", "vjp", "vmap",
+    "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip
 
 ArgNums = int | tuple[int, ...]
@@ -468,6 +470,37 @@ def hessian(func: Callable[P, Any], argnums: ArgNums = 0) -> Callable[P, Any]:
             [ 0., 12.]])
     """
     return jacfwd(jacrev(func, argnums), argnums)
+
+
+# ---- modules -------------------------------------------------------------------------------------------------------
+
+
+def replace_all_batch_norm_modules_(root: Module) -> Module:
+    """Let batch normalizations keep no running statistics, in place: they write to tensors that a batch would share.
+
+    Parameters
+    ----------
+    root : Module
+        Whose modules are changed.
+
+    Returns
+    -------
+    Module
+        The same.
+
+    Examples
+    --------
+    >>> module = opweave.func.replace_all_batch_norm_modules_(opweave.nn.BatchNorm1d(2))
+    >>> module.running_mean is None, module.track_running_stats
+    (True, False)
+    """
+    kind = load_heavy("opweave.nn.modules.batchnorm")._BatchNorm
+    for module in root.modules():
+        if isinstance(module, kind):
+            for name in ("running_mean", "running_var", "num_batches_tracked"):
+                setattr(module, name, None)
+            module.track_running_stats = False  # type: ignore[assignment]  # an attribute of these modules
+    return root
 
 
 # ---- mutations -----------------------------------------------------------------------------------------------------

@@ -28,9 +28,6 @@ MISSING: dict[str, dict[str, str]] = {
         _UNSTABLE: "LinearCrossEntropyLoss LinearCrossEntropyOptions",
     },
     "nn.functional": {
-        _NOT_YET: (
-            "conv_tbc native_channel_shuffle"
-        ),
         _PASSING: (
             "BroadcastingList1 BroadcastingList2 BroadcastingList3 Callable DType GRID_SAMPLE_INTERPOLATION_MODES "
             "GRID_SAMPLE_PADDING_MODES Optional TYPE_CHECKING assert_int_or_pair boolean_dispatch "
@@ -65,7 +62,7 @@ MISSING: dict[str, dict[str, str]] = {
             "guaranteed_datapipes_determinism non_deterministic runtime_validation runtime_validation_disabled"
         ),
     },
-    "func": {_NOT_YET: "rearrange replace_all_batch_norm_modules_", _PASSING: "debug_unwrap"},
+    "func": {_NOT_YET: "rearrange", _PASSING: "debug_unwrap"},
     "autograd.forward_ad": {},
     "autograd.graph": {
         _UNSTABLE: (
