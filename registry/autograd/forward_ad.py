@@ -74,11 +74,11 @@ def _is_differentiable(t: Any) -> bool:
 def _of_parts(op: OpOverload, bits: int) -> Callable[..., Any] | None:
     """What runs an op as others, each of which sees tangents; None for one that is differentiated as it is."""
     decl, derivative = op.derivative_source()
-    if derivative is not None or op.is_mutable:
+    if derivative is not None or Tag.inplace_view in op.tags:
         return None
     if any(bits & key.bit and kernel_at(op, key, bits) is not None for key in AUTOCAST_KEYS.values()):
         return op._lookup(bits)  # which casts, and calls the op again
-    if decl is not None:
+    if decl is not None and not op.is_mutable:
         return decl.body if decl.is_composite else None
     has_own = any(key is not IMPLICIT for key in op.kernels)
     return None if has_own else op.kernels.get(IMPLICIT)

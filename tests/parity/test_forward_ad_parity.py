@@ -39,6 +39,18 @@ def _shared(lib: Any, d: Any) -> Any:
     return y.sin()
 
 
+def _parts(lib: Any, d: Any) -> Any:
+    y = d.clone()
+    first, rest = y[:2], y[2:]
+    first.mul_(2)
+    rest.copy_(rest.exp())
+    y.view(12)[3:5].zero_()
+    y[:, 1] = 5
+    y[y > 4] = d[y > 4]
+    y.unsqueeze_(0)
+    return y * y
+
+
 def _through_a_function(lib: Any, d: Any) -> Any:
     class Cube(lib.autograd.Function):
         @staticmethod
@@ -87,6 +99,9 @@ CASES: dict[str, Case] = {
     "rows": _rows,
     "shared memory": _shared,
     "Function": _through_a_function,
+    "batch norm": lambda lib, d: lib.nn.BatchNorm1d(4).double()(d),
+    "instance norm": lambda lib, d: lib.nn.InstanceNorm1d(3, track_running_stats=True).double()(d[None]),
+    "parts": _parts,
     "number": lambda lib, d: d.sum().item() * d,
 }
 
@@ -94,7 +109,7 @@ CASES: dict[str, Case] = {
 def _run(lib: Any, forward: Any, fn: Case) -> tuple[Any, Any]:
     with forward.dual_level():
         primal, tangent = forward.unpack_dual(fn(lib, forward.make_dual(lib.from_numpy(X.copy()), lib.from_numpy(V))))
-        return primal.numpy().copy(), None if tangent is None else tangent.numpy().copy()
+        return tuple(None if t is None else t.detach().numpy().copy() for t in (primal, tangent))
 
 
 @pytest.mark.parametrize("name", CASES)
