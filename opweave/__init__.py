@@ -165,6 +165,7 @@ if _typing.TYPE_CHECKING:
     )
     from opweave.fake.tensor import FakeTensor
     from opweave.registry import return_types
+    from opweave.registry.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
     from opweave.registry.conversion import asarray, frombuffer
     from opweave.registry.numeric_limits import finfo, iinfo
     from opweave.registry.random_state import get_rng_state, initial_seed, seed, set_rng_state
@@ -240,6 +241,8 @@ _LAZY = {
     "load": ("opweave.saving", "load"),
     "signal": ("opweave.signal", None),
     "checkpoint": ("opweave.registry.autograd.checkpoint", "checkpoint"),
+    "is_anomaly_enabled": ("opweave.registry.autograd.anomaly", "is_anomaly_enabled"),
+    "is_anomaly_check_nan_enabled": ("opweave.registry.autograd.anomaly", "is_anomaly_check_nan_enabled"),
     "vmap": ("opweave.registry.vmap.transform", "vmap"),
     "cond": ("opweave.tracer.control_flow", "cond"),
     "while_loop": ("opweave.tracer.control_flow", "while_loop"),
@@ -275,7 +278,8 @@ __all__ = [
     "distributions",
     "explain", "export", "fft", "func", "linalg", "load_compiled", "map", "mark_dynamic", "mark_static", "masked",
     "optim", "report", "safetensors", "scan", "signal", "special", "sym_float", "sym_int", "sym_max", "sym_min",
-    "sym_not", "uint8", "uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
+    "sym_not", "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
+    "uint8", "uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
     "float8_e5m2fnuz", "float8_e8m0fnu", "vmap", "while_loop", *_surface.functions(),
 ]  # fmt: skip
 

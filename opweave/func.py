@@ -14,20 +14,21 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 
 import optree
 
+from opweave.nn.modules.module import Module
 from opweave.nn.stateless import functional_call, stack_module_state
 from opweave.registry.autograd.graph import Node, alias_of, edge_of, nodes_from
 from opweave.registry.autograd.mode import enable_grad, is_grad_enabled
-from opweave.registry.autograd.scopes import Scope, fresh_identity, products
+from opweave.registry.autograd.scopes import Pushforward, Scope, products
 from opweave.registry.errors import ArgumentError, AutogradError, ShapeError, UnsupportedError
 from opweave.registry.keys import GRAD, state
+from opweave.registry.loading import load_heavy
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe
-from opweave.registry.vmap.levels import lift
 from opweave.registry.vmap.transform import vmap
 
 __all__ = [
     "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
-    "stack_module_state", "vjp", "vmap",
+    "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip
 
 ArgNums = int | tuple[int, ...]
@@ -249,11 +250,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
 
 
 class _Linear:
-    """A function at a point, ready for products with its Jacobian from the right.
-
-    There is no forward mode: the vector-Jacobian product is linear in the vector, and its derivative with respect to it
-    is the Jacobian, transposed twice.
-    """
+    """A function at a point, ready for products with its Jacobian from the right."""
 
     def __init__(self, what: str, func: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool):
         self.what = what
@@ -263,19 +260,13 @@ class _Linear:
             output, aux = _with_aux(what, func(*made), has_aux)
             self.leaves, self.spec = _tensors(what, output)
             self.in_spec = _structure(primals)
-            self.at = [fresh_identity(lift(ops.aten.zeros_like.default(alias_of(t))), False) for t in self.leaves]
-            scope.claim(self.at)
-            self.products = products(self.leaves, self.at, self.fresh, True)
+            self.push = Pushforward(scope, self.fresh, self.leaves)
         self.output, self.aux = scope.leave(output), scope.leave(aux)
-        self.outside = scope.recording and scope.reaches_outside(self.products)
         scope.close()
 
     def __call__(self, tangents: Any) -> Any:
         vectors = _vectors(self.what, tangents, self.fresh, self.in_spec, "primals")
-        create = is_grad_enabled() and (self.outside or any(v._keys & GRAD for v in vectors))
-        with enable_grad():
-            found = products(self.products, vectors, self.at, create)
-        return optree.tree_unflatten(self.spec, found)
+        return optree.tree_unflatten(self.spec, self.push(vectors))
 
 
 @overload
@@ -479,6 +470,37 @@ def hessian(func: Callable[P, Any], argnums: ArgNums = 0) -> Callable[P, Any]:
             [ 0., 12.]])
     """
     return jacfwd(jacrev(func, argnums), argnums)
+
+
+# ---- modules -------------------------------------------------------------------------------------------------------
+
+
+def replace_all_batch_norm_modules_(root: Module) -> Module:
+    """Let batch normalizations keep no running statistics, in place: they write to tensors that a batch would share.
+
+    Parameters
+    ----------
+    root : Module
+        Whose modules are changed.
+
+    Returns
+    -------
+    Module
+        The same.
+
+    Examples
+    --------
+    >>> module = opweave.func.replace_all_batch_norm_modules_(opweave.nn.BatchNorm1d(2))
+    >>> module.running_mean is None, module.track_running_stats
+    (True, False)
+    """
+    kind = load_heavy("opweave.nn.modules.batchnorm")._BatchNorm
+    for module in root.modules():
+        if isinstance(module, kind):
+            for name in ("running_mean", "running_var", "num_batches_tracked"):
+                setattr(module, name, None)
+            module.track_running_stats = False  # type: ignore[assignment]  # an attribute of these modules
+    return root
 
 
 # ---- mutations -----------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from opweave.registry.kernels import (
     Kernel,
     KeysetKernel,
     fallthrough_kernel,
+    forward,
     marking_inference,
     noting_mutation,
     noting_use,
@@ -24,9 +25,12 @@ from opweave.registry.kernels import (
 )
 from opweave.registry.keys import (
     ALIASES,
+    ANOMALY,
     BACKEND_MASK,
     BACKEND_OF,
     BACKENDS,
+    CHECK_NAN,
+    DUAL,
     INFERENCE,
     PYTHON_BIT,
     WATCHED,
@@ -60,6 +64,11 @@ def resolve(op: OpOverload, bits: int) -> Kernel:
     if bits & WATCHED:
         found = op._lookup(bits & ~WATCHED)
         return found if watch.call is None else watch.call(op, found)
+    if bits & DUAL:
+        assert forward.call is not None, "what includes the bit supplies it"
+        return forward.call(op, bits & ~DUAL)
+    if bits & (ANOMALY | CHECK_NAN):
+        return op._lookup(bits & ~(ANOMALY | CHECK_NAN))
     if bits & INFERENCE:
         return marking_inference(op._lookup(bits & ~INFERENCE))
     for key in _highest_first(bits):

@@ -52,6 +52,8 @@ class KeysetKernel:
 
 #: Wraps an op's kernel in what looks at its calls, for those that are `WATCHED`.
 watch: Hook[[OpOverload, Kernel], Kernel] = Hook()
+#: Makes the kernel of an op for calls in which tensors may have tangents, whose other keys are given.
+forward: Hook[[OpOverload, int], Kernel] = Hook()
 
 
 def marking_inference(kernel: Kernel) -> Kernel:

@@ -92,6 +92,10 @@ INFERENCE = 1 << 31
 COMPILED = 1 << 32
 #: No key: included, somebody looks at what each call reads and writes (`kernels.watch`).
 WATCHED = 1 << 33
+#: No keys: included, a backward's anomalies are looked for (`autograd.anomaly`); NaN is one of them.
+ANOMALY, CHECK_NAN = 1 << 34, 1 << 35
+#: No key: included, tensors may have tangents (`autograd.forward`).
+DUAL = 1 << 36
 #: What an autograd kernel excludes for the calls below it.
 ABOVE_VIEWS = AUTOGRAD_MASK | GRAD | VIEW_BIT
 #: The keys that every tensor of a device has.

@@ -308,7 +308,10 @@ class Tape:
         first = [v._replace(sizes=_without(v.sizes, axis), strides=_without(v.strides, axis)) for v in (source, out)]
         if math.prod(first[1].sizes) > _MOST_ROWS:
             raise NotTaped("many rows")
-        self.map("copied", first[:1], first[1])
+        if function is np.add and out.dtype.kind in "fc":  # a sum begins at 0, which -0 added to it leaves
+            self.map(function, [first[0], np.zeros((), out.dtype)], first[1])
+        else:
+            self.map("copied", first[:1], first[1])
         types = (out.dtype,) * 3
         for place in np.ndindex(*first[1].sizes) if length > 1 else ():
             begin = [sum(i * _bytes(v, d) for d, i in enumerate(place)) for v in first]

@@ -141,6 +141,8 @@ class ModuleGuards(ObjectGuards):
             held = [name for store in _STORES for name in own.get(store, ()) if name in names]
             of_class = {name for base in kind.__mro__ for name in base.__dict__}
             absent = names & (self.scope.lacking | of_class | frozenset(held)) | _ALWAYS
+        if "_hooked" in own:
+            absent |= frozenset(_HOOKS)
         absent = absent.difference(own)
         text = source.text
         frozen = self.constant(self._sets.setdefault(absent, absent))

@@ -29,10 +29,11 @@ from opweave.registry.ops.help.summaries import SUMMARIES
 
 #: Modules that users import.
 MODULES = (
-    "amp", "autograd", "compat", "distributions", "distributions.constraints", "export", "fft", "func", "fx", "library",
-    "linalg", "masked", "nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.parametrizations",
-    "nn.utils.parametrize", "nn.utils.rnn", "optim", "optim.lr_scheduler", "optim.swa_utils", "safetensors", "signal",
-    "signal.windows", "special", "testing", "utils", "utils.checkpoint", "utils.cpp_extension", "utils.data",
+    "amp", "autograd", "autograd.forward_ad", "autograd.graph", "compat", "distributions", "distributions.constraints",
+    "export", "fft", "func", "fx", "library", "linalg", "masked", "nn", "nn.attention.flex_attention", "nn.functional",
+    "nn.init", "nn.utils", "nn.utils.parametrizations", "nn.utils.parametrize", "nn.utils.prune", "nn.utils.rnn",
+    "optim", "optim.lr_scheduler", "optim.swa_utils", "safetensors", "signal", "signal.windows", "special", "testing",
+    "utils", "utils.checkpoint", "utils.cpp_extension", "utils.data",
 )  # fmt: skip
 #: Names without an example: `resize_` and its method, which are refused.
 WITHOUT = 2

@@ -10,9 +10,9 @@ from opweave.registry.ops import surface as _surface
 from opweave.registry.tensor import Tensor
 
 __all__ = [
-    "Constraint", "boolean", "independent", "integer_interval", "interval", "lower_cholesky", "nonnegative",
-    "nonnegative_integer", "one_hot", "positive", "positive_definite", "positive_vector", "real", "real_vector",
-    "simplex", "unit_interval",
+    "Constraint", "boolean", "corr_cholesky", "independent", "integer_interval", "interval", "lower_cholesky",
+    "nonnegative", "nonnegative_integer", "one_hot", "positive", "positive_definite", "positive_vector", "real",
+    "real_vector", "simplex", "unit_interval",
 ]  # fmt: skip
 
 _ = _surface  # binds the operators
@@ -62,6 +62,12 @@ def _cholesky(value: Any) -> Any:
     return lower & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
 
 
+def _correlation(value: Any) -> Any:
+    eps = {8: 2.0**-52, 4: 2.0**-23}.get(value._dtype.itemsize, 2.0**-7)
+    unit = ((value.norm(dim=-1) - 1).abs() <= 10 * eps * value._sizes[-1]).all(-1)
+    return unit & _cholesky(value)
+
+
 def _definite(value: Any) -> Any:
     symmetric = ((value - value.mT).abs() <= 1e-6 * (1 + value.abs())).flatten(-2).all(-1)
     return symmetric & (ops.aten.linalg_cholesky_ex.default(value)[1] == 0)
@@ -84,6 +90,7 @@ one_hot = Constraint(
     "OneHot()", lambda x: ((x == 0) | (x == 1)).all(-1) & (x.sum(-1) == 1), is_discrete=True, event_dim=1
 )
 lower_cholesky = Constraint("LowerCholesky()", _cholesky, event_dim=2)
+corr_cholesky = Constraint("CorrCholesky()", _correlation, event_dim=2)
 positive_definite = Constraint("PositiveDefinite()", _definite, event_dim=2)
 positive_vector = Constraint(
     "IndependentConstraint(GreaterThan(lower_bound=0.0), 1)", lambda x: (x > 0).all(-1), event_dim=1,

@@ -18,7 +18,7 @@ def one_of(name: str, probs: Any, logits: Any) -> None:
         raise ArgumentError(f"{name}: give either probs or logits", got=f"probs={probs!r}, logits={logits!r}"[:200])
 
 
-def _inside(probs: Any) -> Any:
+def inside(probs: Any) -> Any:
     """Probabilities, none of them so near 0 or 1 that its logarithm is infinite."""
     eps = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}[probs._dtype.name]
     return probs.clamp(eps, 1 - eps)
@@ -33,7 +33,7 @@ class Binary(Distribution):
         if name == "probs" and "logits" in self.__dict__:
             return self.__dict__["logits"].sigmoid()
         if name == "logits" and "probs" in self.__dict__:
-            probs = _inside(self.__dict__["probs"])
+            probs = inside(self.__dict__["probs"])
             return probs.log() - (-probs).log1p()
         raise AttributeError(name)
 
@@ -225,7 +225,7 @@ class Categorical(Distribution):
         if name == "probs" and "logits" in self.__dict__:
             return self.__dict__["logits"].softmax(-1)
         if name == "logits" and "probs" in self.__dict__:
-            return _inside(self.__dict__["probs"]).log()
+            return inside(self.__dict__["probs"]).log()
         raise AttributeError(name)
 
     @property

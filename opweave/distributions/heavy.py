@@ -1,4 +1,4 @@
-"""Distributions with heavy tails: Cauchy's and its half, Student's, Pareto's, Fisher and Snedecor's."""
+"""Distributions with heavy tails: Cauchy's and its half, Student's, Pareto's and its generalization, Fisher's."""
 
 from __future__ import annotations
 
@@ -216,6 +216,94 @@ class Pareto(Distribution):
 
     def entropy(self) -> Any:
         return (self.scale / self.alpha).log() + 1 + self.alpha.reciprocal()
+
+
+class GeneralizedPareto(Distribution):
+    """How far numbers are above a threshold `loc` that few exceed; the tail is the heavier the larger `concentration`.
+
+    Parameters
+    ----------
+    loc : Tensor or float
+        The threshold.
+    scale : Tensor or float
+        The width.
+    concentration : Tensor or float
+        0 makes the distribution exponential; below it numbers have an upper end.
+
+    Examples
+    --------
+    >>> d = opweave.distributions.GeneralizedPareto(0.0, 1.0, 0.25)
+    >>> d.mean, d.cdf(opweave.tensor(4.0))
+    (tensor(1.3333), tensor(0.9375))
+    """
+
+    has_rsample = True
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
+
+    def __init__(self, loc: Any, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
+        self.loc, self.scale, self.concentration = broadcast_all(loc, scale, concentration)
+        super().__init__(self.loc._sizes, validate_args=validate_args)
+
+    @property
+    def support(self) -> Any:
+        """What values there are."""
+        end = self.loc - self.scale / self.concentration
+        return constraints.interval(self.loc, aten.where.self(self.concentration < 0, end, math.inf))
+
+    def _parts(self) -> tuple[Any, Any]:
+        """(where it is exponential, the concentration, 1 there)."""
+        is_exponential = self.concentration.abs() <= 1e-8
+        return is_exponential, aten.where.self(is_exponential, 1.0, self.concentration)
+
+    @property
+    def mean(self) -> Any:
+        few = self.concentration < 1
+        found = self.loc + self.scale / (1 - aten.where.self(few, self.concentration, 0.5))
+        return aten.where.self(few, found, math.nan)
+
+    @property
+    def mode(self) -> Any:
+        return self.loc
+
+    @property
+    def variance(self) -> Any:
+        few = self.concentration < 0.5
+        c = aten.where.self(few, self.concentration, 0.25)
+        return aten.where.self(few, self.scale**2 / ((1 - c) ** 2 * (1 - 2 * c)), math.nan)
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+        sizes = self._extended_shape(sample_shape)
+        return self.icdf(aten.rand.default(sizes, dtype=self.loc._dtype, device=self.loc._device))
+
+    def log_prob(self, value: Any) -> Any:
+        self._validate_sample(value)
+        z, (is_exponential, c) = (value - self.loc) / self.scale, self._parts()
+        power, away = 1 / c + 1, c * z
+        # At -1 all numbers up to the end are as likely, and at the end the logarithm of 0 is multiplied with 0.
+        found = power * aten.where.self((power == 0) & (away == -1), 0.0, away).log1p()
+        return -self.scale.log() - aten.where.self(is_exponential, z, found)
+
+    def log_survival_function(self, value: Any) -> Any:
+        """The logarithm of the probability of more than a value."""
+        self._validate_sample(value)
+        z, (is_exponential, c) = (value - self.loc) / self.scale, self._parts()
+        return aten.where.self(is_exponential, -z, -(c * z).log1p() / c)
+
+    def log_cdf(self, value: Any) -> Any:
+        """The logarithm of `cdf`."""
+        return (-self.log_survival_function(value).exp()).log1p()
+
+    def cdf(self, value: Any) -> Any:
+        return -self.log_survival_function(value).expm1()
+
+    def icdf(self, value: Any) -> Any:
+        is_exponential, c = self._parts()
+        left = (-value).log1p()
+        found = aten.where.self(is_exponential, -left, (-c * left).expm1() / c)
+        return self.loc + self.scale * found
+
+    def entropy(self) -> Any:
+        return self.scale.log() + self.concentration + 1
 
 
 class FisherSnedecor(Distribution):

@@ -8,10 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opweave.distributions.constraints import Constraint, lower_cholesky, positive_definite, real, simplex
+from opweave.distributions.constraints import (
+    Constraint,
+    corr_cholesky,
+    lower_cholesky,
+    positive_definite,
+    real,
+    simplex,
+)
 from opweave.distributions.transforms import (
     AffineTransform,
     ComposeTransform,
+    CorrCholeskyTransform,
     ExpTransform,
     IndependentTransform,
     LowerCholeskyTransform,
@@ -102,6 +110,7 @@ for _registry in (biject_to, transform_to):
     _registry._factories["IndependentConstraint"] = lambda c, to=_registry: IndependentTransform(
         to(c.bounds[0]), c.bounds[1]
     )
+    _registry.register(corr_cholesky, lambda c: CorrCholeskyTransform())
     _registry.register(lower_cholesky, lambda c: LowerCholeskyTransform())
     _registry.register(positive_definite, lambda c: PositiveDefiniteTransform())
 biject_to.register(simplex, lambda c: StickBreakingTransform())

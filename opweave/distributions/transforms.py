@@ -25,6 +25,7 @@ from opweave.distributions.transform import (
     identity_transform as identity_transform,
     sum_rightmost,
 )
+from opweave.registry.errors import ShapeError
 from opweave.registry.promote import broadcast_shapes
 from opweave.registry.tensor import Tensor
 
@@ -333,6 +334,70 @@ class StickBreakingTransform(PlainTransform):
 
     def inverse_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
         return (*shape[:-1], shape[-1] - 1)
+
+
+class CorrCholeskyTransform(PlainTransform):
+    """n(n − 1) / 2 numbers to the lower factor of an n × n correlation, whose rows have the length 1.
+
+    The numbers go to (-1, 1) and stand in the rows below the diagonal, where each takes its part, with its sign, of
+    what is left of the row's square.
+
+    Examples
+    --------
+    >>> opweave.distributions.CorrCholeskyTransform()(opweave.zeros(1))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+
+    domain = constraints.real_vector
+    codomain = constraints.corr_cholesky
+    bijective = True
+
+    @staticmethod
+    def _below(matrix: Any, offset: int = -1) -> Any:
+        """What stands below the diagonal, row by row."""
+        n = matrix._sizes[-1]
+        rows, columns = aten.tril_indices.default(n, n, offset, device=matrix._device).unbind()
+        return matrix[..., rows, columns]
+
+    def _call(self, x: Any) -> Any:
+        eps = 2.0**-52 if x._dtype.itemsize == 8 else 2.0**-23
+        x = x.tanh().clamp(-1 + eps, 1 - eps)
+        n = self.forward_shape(x._sizes)[-1]
+        rows, columns = aten.tril_indices.default(n, n, -1, device=x._device).unbind()
+        places = aten.zeros.default([n, n], dtype=rows._dtype, device=x._device)
+        places = aten.index_put.default(places, [rows, columns], aten.arange.default(x._sizes[-1], device=x._device))
+        lower = aten.ones.default([n, n], dtype=x._dtype, device=x._device).tril(-1)
+        parts = x[..., places] * lower
+        left = (1 - parts**2).sqrt().cumprod(-1)
+        before = aten.cat.default([aten.ones_like.default(left[..., :1]), left[..., :-1]], -1)
+        return (parts + aten.eye.default(n, dtype=x._dtype, device=x._device)) * before
+
+    def _inverse(self, y: Any) -> Any:
+        left = 1 - (y * y).cumsum(-1)
+        before = aten.cat.default([aten.ones_like.default(left[..., :1]), left[..., :-1]], -1)
+        part = self._below(y) / self._below(before).sqrt()
+        return (part.log1p() - (-part).log1p()) / 2
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        left = self._below(1 - (y * y).cumsum(-1), -2)
+        slope = x + aten.softplus.default(-2 * x) - math.log(2.0)
+        return 0.5 * left.log().sum(-1) - 2 * slope.sum(-1)
+
+    def forward_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        count = shape[-1] if len(shape) else 0
+        n = round((0.25 + 2 * count) ** 0.5 + 0.5)
+        if not len(shape) or n * (n - 1) // 2 != count:
+            raise ShapeError(
+                "CorrCholeskyTransform: the last dimension has n(n - 1) / 2 numbers", got=repr(tuple(shape)),
+                hint="3 of them for a matrix of 3 rows",
+            )  # fmt: skip
+        return (*shape[:-1], n, n)
+
+    def inverse_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        if len(shape) < 2 or shape[-1] != shape[-2]:
+            raise ShapeError("CorrCholeskyTransform: expected square matrices", got=repr(tuple(shape)))
+        return (*shape[:-2], shape[-1] * (shape[-1] - 1) // 2)
 
 
 class LowerCholeskyTransform(PlainTransform):

@@ -72,6 +72,13 @@ def _inverted(precision: Any) -> Any:
     return aten.linalg_solve_triangular.default(flipped.mT, eye, upper=True).mT
 
 
+def factor_of(name: str, matrix: Any) -> Any:
+    """The lower factor of a covariance, which is given as itself, its inverse, or that factor."""
+    if name == "scale_tril":
+        return matrix
+    return aten.linalg_cholesky.default(matrix) if name == "covariance_matrix" else _inverted(matrix)
+
+
 class MultivariateNormal(Distribution):
     """Gauss's distribution of vectors: a mean, and the covariance as itself, its inverse, or its lower factor.
 
@@ -110,12 +117,7 @@ class MultivariateNormal(Distribution):
         matrix = matrix.expand((*batch, *matrix._sizes[-2:]))
         self.__dict__[name] = matrix
         super().__init__(batch, loc._sizes[-1:], validate_args=validate_args)
-        factor = {
-            "scale_tril": lambda m: m,
-            "covariance_matrix": aten.linalg_cholesky.default,
-            "precision_matrix": _inverted,
-        }
-        self._factor = factor[name](matrix)
+        self._factor = factor_of(name, matrix)
 
     def __getattr__(self, name: str) -> Any:
         factor = self.__dict__.get("_factor")

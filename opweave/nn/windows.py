@@ -84,6 +84,23 @@ def conv3d(
     return _conv(ops.aten.conv3d, padding, input, weight, bias, stride, dilation, groups)
 
 
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """Cross-correlation of (length, batch, channels) with filters (kernel, channels, out).
+
+    Examples
+    --------
+    >>> x, w = opweave.tensor([1.0, 2.0, 4.0]).view(3, 1, 1), opweave.tensor([-1.0, 1.0]).view(2, 1, 1)
+    >>> opweave.nn.functional.conv_tbc(x, w, opweave.zeros(1)).flatten()
+    tensor([1., 2.])
+    """
+    if input.ndim != 3 or weight.ndim != 3 or bias.ndim != 1:
+        raise ShapeError(
+            "conv_tbc: expected input and weight of 3 dimensions, bias of 1", got=describe([input, weight, bias])
+        )
+    lines, filters = aten.permute.default(input, [1, 2, 0]), aten.permute.default(weight, [2, 1, 0])
+    return aten.permute.default(conv1d(lines, filters, bias, padding=pad), [2, 0, 1])
+
+
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,

@@ -11,6 +11,9 @@ saved_hooks hooks on what is saved
 views       in-place writes through views: whose history changes
 record      the Autograd kernel of every op
 engine      `backward` and `grad`
+anomaly     NaN in a backward, told with the line of the forward call
+tangents    which tensors have a tangent
+forward_ad  tangents of the results of ops: forward mode
 function    `Function`: the user's own forward and backward
 mode        `no_grad`, `enable_grad`, `inference_mode`
 ==========  ====================================================================================

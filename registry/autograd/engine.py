@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from opweave.registry import forking
+from opweave.registry.autograd import anomaly
+from opweave.registry.autograd.gradient_edges import BackwardPass, GradientEdge
 from opweave.registry.autograd.graph import (
     AccumulateGrad,
     Edge,
@@ -22,21 +24,22 @@ from opweave.registry.autograd.graph import (
     validated,
 )
 from opweave.registry.autograd.record import OpNode
+from opweave.registry.autograd.tangents import note_gradient
 from opweave.registry.errors import ArgumentError, AutogradError
 from opweave.registry.hooks import Hook
 from opweave.registry.interrupts import surely
-from opweave.registry.keys import GRAD, state
+from opweave.registry.keys import ANOMALY, DUAL, GRAD, state
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe
 
-Tensors = Tensor | Sequence[Tensor]
+Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 
 #: Threads that run backward at once take turns at the leaves they share.
 _accumulating = forking.lock()
 
 
 def _listed(value: Any, what: str) -> list[Any]:
-    if isinstance(value, Tensor) or value is None:
+    if isinstance(value, (Tensor, GradientEdge)) or value is None:
         return [value]
     if isinstance(value, (list, tuple)):
         return list(value)
@@ -49,6 +52,11 @@ def _initial(outputs: list[Tensor], grads: Any, what: str) -> list[Tensor | None
         raise ArgumentError(f"{what}: {len(outputs)} outputs and {len(given)} gradients for them")
     found: list[Tensor | None] = []
     for output, grad in zip(outputs, given, strict=True):
+        if isinstance(output, GradientEdge):
+            if not isinstance(grad, Tensor):
+                raise ArgumentError(f"{what}: an edge as output needs a gradient of its own", got=type(grad).__name__)
+            found.append(grad)
+            continue
         if not output._keys & GRAD and grad_fn_of(output) is None:
             raise AutogradError(
                 f"{what}: the tensor does not require grad, and nothing that made it does",
@@ -163,8 +171,10 @@ def run(
         heapq.heappush(ready, (-node.sequence, id(node), node))
 
     drop = buffers.pop
-    before = state.exclude
+    watched = state.include & ANOMALY
+    before, outer = state.exclude, state.__dict__.get("backward_pass")
     state.exclude = before & ~GRAD if create_graph else before | GRAD
+    state.__dict__["backward_pass"] = BackwardPass(roots, counts, useful)
     try:  # and no `with`, whose end the handler of a signal could prevent
         for (node, number), grad in zip(roots, grads, strict=True):
             _add(buffers, node, number, grad)
@@ -193,10 +203,10 @@ def run(
                     _accumulate(node, incoming)
                 continue
             edges = node.edges
-            if useful is None or not isinstance(node, OpNode):
-                found = list(node.apply(incoming))
-            else:
-                found = list(node.apply(incoming, tuple([e is not None and id(e[0]) in useful for e in edges])))
+            asked: tuple[Any, ...] = ()
+            if useful is not None and isinstance(node, OpNode):
+                asked = (tuple([e is not None and id(e[0]) in useful for e in edges]),)
+            found = list(anomaly.apply(node, incoming, *asked) if watched else node.apply(incoming, *asked))
             if len(found) < len(edges):
                 raise AutogradError(
                     f"{node.name()}: returned {len(found)} gradients for {len(edges)} inputs",
@@ -239,11 +249,18 @@ def run(
                     push(target)
     finally:
         state.exclude = before
-    return [captured.get((id(node), number)) for node, number in captures]
+        state.__dict__["backward_pass"] = outer
+    found = [captured.get((id(node), number)) for node, number in captures]
+    if state.include & DUAL:
+        for grad in found:
+            note_gradient(grad)
+    return found
 
 
 def _accumulate(node: AccumulateGrad, incoming: Grads) -> None:
     node.apply(incoming)
+    if state.include & DUAL:
+        note_gradient(meta_of(node.variable).grad)
     if node.post_hooks:
         _hook_result(node, [], incoming)
 
@@ -277,6 +294,8 @@ def _hook_tensors(node: Node, buffer: list[Tensor | None]) -> None:
             meta = meta_of(t)
             # A copy: the gradient goes on from here, and `grad` is the user's to write to.
             meta.grad = ops.aten.clone.default(grad) if meta.grad is None else ops.aten.add.Tensor(meta.grad, grad)
+            if state.include & DUAL:
+                note_gradient(meta.grad)
 
 
 def _hook_node(node: Node, buffer: list[Tensor | None]) -> Grads:
@@ -364,18 +383,28 @@ def backward(
         raise AutogradError("backward: inputs must not be empty")
     edges = [_target(t, "backward") for t in targets]
     for t in targets:
-        if grad_fn_of(t) is not None and not meta_of(t).retains:
+        if isinstance(t, GradientEdge) and not isinstance(t.node, AccumulateGrad):
+            raise AutogradError(
+                "backward: an edge keeps no gradient but that of a leaf",
+                got=f"{t.node!r}",
+                hint="autograd.grad gives it, or pass the tensor itself",
+            )
+        if isinstance(t, Tensor) and grad_fn_of(t) is not None and not meta_of(t).retains:
             t.retain_grad()  # type: ignore[attr-defined]  # bound by `surface`
     run(roots, grads, retain_graph=retain, create_graph=create_graph, captures=edges, accumulate=True)
 
 
-def _edge(t: Tensor) -> Edge:
+def _edge(t: Tensor | GradientEdge) -> Edge:
+    if isinstance(t, GradientEdge):
+        return t[:2]
     edge = edge_of(t)
     assert edge is not None
     return edge
 
 
-def _target(t: Tensor, what: str) -> Edge:
+def _target(t: Tensor | GradientEdge, what: str) -> Edge:
+    if isinstance(t, GradientEdge):
+        return t[:2]
     edge = edge_of(t)
     if edge is None:
         raise AutogradError(
@@ -438,12 +467,12 @@ def grad(
         found = run(roots, vectors, retain_graph=retain, create_graph=create_graph, captures=edges)
     for i, (t, value) in enumerate(zip(targets, found, strict=True)):
         if value is None:
-            if materialize_grads:
+            if materialize_grads and isinstance(t, Tensor):
                 found[i] = ops.aten.zeros_like.default(t.detach())
             elif not allow_unused:
                 raise AutogradError(
                     f"grad: input {i} is not used by the outputs",
-                    got=describe(t),
+                    got=describe(t) if isinstance(t, Tensor) else f"{t.node!r}",
                     hint="pass allow_unused=True to get None for it, or materialize_grads=True to get zeros",
                 )
     return tuple(found)

@@ -13,10 +13,11 @@ from typing import Any
 from opweave.registry.autograd.engine import GradModeFor
 from opweave.registry.autograd.function_node import FunctionCtx, FunctionNode, IntermediateNode, finish
 from opweave.registry.autograd.graph import Edge, attach, edge_of
+from opweave.registry.autograd.tangents import tangent_of
 from opweave.registry.autograd.views import check_write
 from opweave.registry.errors import AutogradError
 from opweave.registry.hooks import Hook
-from opweave.registry.keys import BATCHED_BIT, GRAD, state
+from opweave.registry.keys import BATCHED_BIT, DUAL, GRAD, state
 from opweave.registry.tensor import Tensor
 
 _ONCE = ("it is once_differentiable, and is differentiated a second time", "write its backward with ops of opweave")
@@ -66,6 +67,9 @@ class Function:
     @classmethod
     def apply(cls, *args: Any) -> Any:
         """Run the forward and record the backward."""
+        if state.include & DUAL and any(tangent_of(t) is not None for t in args):
+            assert over_tangents.call is not None, "what gives tensors tangents supplies it"
+            return over_tangents.call(cls, args)
         ctx = FunctionCtx()
         recorded = not state.exclude & GRAD and any(isinstance(t, Tensor) and t._keys & GRAD for t in args)
         ctx.needs_input_grad = tuple(isinstance(t, Tensor) and bool(t._keys & GRAD) for t in args)
@@ -90,6 +94,8 @@ class Function:
 
 #: How a `Function` with a static `vmap` runs its forward on batched tensors; `registry.vmap.custom` supplies it.
 over_batch: Hook[[type[Any], tuple[Any, ...]], Any] = Hook()
+#: How a `Function` is applied to tensors with tangents; `forward_ad` supplies it.
+over_tangents: Hook[[type[Any], tuple[Any, ...]], Any] = Hook()
 
 
 def _any_batched(args: tuple[Any, ...]) -> bool:

@@ -12,15 +12,12 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from opweave.registry.autograd.saved_hooks import (  # noqa: F401  # names of `torch.autograd.graph`
-    disable_saved_tensors_hooks,
-    increment_version,
-    save_on_cpu,
-    saved_tensors_hooks,
-)
+from opweave.registry.autograd import anomaly
+from opweave.registry.autograd.handles import RemovableHandle
+from opweave.registry.autograd.saved_hooks import saved_tensors_hooks
 from opweave.registry.batched import sum_levels
 from opweave.registry.errors import AutogradError, ShapeError
-from opweave.registry.keys import GRAD, state
+from opweave.registry.keys import ANOMALY, GRAD, state
 from opweave.registry.op import ops
 from opweave.registry.spec import TensorSpec
 from opweave.registry.symbolic import demand, is_open, surely_equal
@@ -33,26 +30,6 @@ Grads = tuple[Tensor | None, ...]
 next_sequence = itertools.count().__next__
 
 
-class RemovableHandle:
-    """Takes a hook out again."""
-
-    _ids = itertools.count()
-
-    def __init__(self, hooks: dict[int, Any]):
-        self.id = next(self._ids)
-        self._hooks = hooks
-
-    def remove(self) -> None:
-        """Remove the hook; a no-op the second time."""
-        self._hooks.pop(self.id, None)
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.remove()
-
-
 class Node:
     """One step of a backward pass: from the gradients of a call's outputs to those of its inputs.
 
@@ -60,6 +37,12 @@ class Node:
     ----------
     next_functions : tuple of (Node or None, int)
         For each input, where its gradient goes.
+
+    Examples
+    --------
+    >>> x = opweave.ones(2, requires_grad=True)
+    >>> isinstance((x * 2).grad_fn, opweave.autograd.graph.Node)
+    True
     """
 
     edges: tuple[Edge | None, ...]
@@ -78,6 +61,8 @@ class Node:
         self.edges = edges
         self.input_specs = input_specs
         self.sequence = next_sequence()
+        if state.include & ANOMALY:
+            anomaly.note_site(self)
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -216,6 +201,8 @@ class AutogradMeta:
         Why a view cannot be written where that is recorded, nor get another history; see `views`.
     role : str or None
         What a module keeps the tensor as: `"parameter"`, `"buffer"`, or `"passing buffer"`, which no state has.
+    tangent : tuple or None
+        A level of forward-mode differentiation, and the tangent in it; see `tangents`.
     """
 
     # In the class, since most tensors have most of them so, and each call that is recorded makes one of these.
@@ -228,6 +215,7 @@ class AutogradMeta:
     retains = False
     hooks: dict[int, Callable[..., Any]] | None = None
     role: str | None = None
+    tangent: tuple[Any, Any] | None = None
 
 
 def meta_of(t: Tensor) -> AutogradMeta:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from opweave.registry.autograd import views
+from opweave.registry.autograd import anomaly, views
 from opweave.registry.autograd.formula import Derivative, Formula
 from opweave.registry.autograd.graph import (
     ErrorNode,
@@ -25,7 +25,7 @@ from opweave.registry.batched import levels_among, levels_of
 from opweave.registry.dispatching import resolvers
 from opweave.registry.errors import AutogradError
 from opweave.registry.kernels import Kernel
-from opweave.registry.keys import ABOVE_VIEWS, AUTOGRAD_MASK, BATCHED_BIT, GRAD, DispatchKey, state
+from opweave.registry.keys import ABOVE_VIEWS, ANOMALY, AUTOGRAD_MASK, BATCHED_BIT, GRAD, DispatchKey, state
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.spec import TensorSpec
 from opweave.registry.tensor import Tensor
@@ -186,6 +186,8 @@ class OpNode(Node):
         node.plan = plan
         node.counts = counts
         node.saved = saved
+        if state.include & ANOMALY:
+            anomaly.note_site(node)
         return node
 
     def name(self) -> str:

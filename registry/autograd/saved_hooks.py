@@ -30,6 +30,15 @@ class saved_tensors_hooks:
     ----------
     pack_hook, unpack_hook : callable
         `pack(tensor) -> anything`, and back.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([2.0, 3.0], requires_grad=True)
+    >>> with opweave.autograd.graph.saved_tensors_hooks(lambda t: t.half(), lambda packed: packed.float()):
+    ...     y = x.exp()
+    >>> y.sum().backward()
+    >>> x.grad
+    tensor([ 7.3906, 20.0781])
     """
 
     def __init__(self, pack_hook: Callable[..., Any], unpack_hook: Callable[..., Any]):
@@ -60,6 +69,15 @@ class save_on_cpu(saved_tensors_hooks):
         Has no effect: memory is not pinned.
     device_type : str
         The device that tensors come from.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([2.0, 3.0], requires_grad=True)
+    >>> with opweave.autograd.graph.save_on_cpu():
+    ...     y = x * x
+    >>> y.sum().backward()
+    >>> x.grad
+    tensor([4., 6.])
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda"):
@@ -92,7 +110,18 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
 
 @contextlib.contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Refuse `saved_tensors_hooks` with this message inside the block."""
+    """Refuse `saved_tensors_hooks` with this message inside the block.
+
+    Examples
+    --------
+    >>> with opweave.autograd.graph.disable_saved_tensors_hooks("not in this part"):
+    ...     try:
+    ...         with opweave.autograd.graph.save_on_cpu():
+    ...             pass
+    ...     except RuntimeError as error:
+    ...         print(error.what)
+    not in this part
+    """
     refused = state.__dict__.setdefault("saved_hooks_refused", [])
     refused.append(error_message)
     try:

@@ -9,9 +9,10 @@ import optree
 
 from opweave.registry.autograd import engine
 from opweave.registry.autograd.graph import Edge, Grads, Node, alias_of, attach, edge_of, meta_of, nodes_from
-from opweave.registry.autograd.mode import is_grad_enabled
+from opweave.registry.autograd.mode import enable_grad, is_grad_enabled
+from opweave.registry.autograd.tangents import set_tangent, tangent_of
 from opweave.registry.errors import ArgumentError, AutogradError
-from opweave.registry.keys import GRAD
+from opweave.registry.keys import DUAL, GRAD, state
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe
 from opweave.registry.vmap.levels import lift
@@ -31,6 +32,8 @@ class Identity(Node):
 def fresh_identity(t: Tensor, connected: bool) -> Tensor:
     """The tensor with an identity of its own, in the graph that it comes from where `connected`."""
     made = alias_of(t)
+    if state.include & DUAL and (tangent := tangent_of(t)) is not None:
+        set_tangent(made, tangent)
     node = Identity((edge_of(t) if connected else None,), (t.spec,))
     node.output_specs = [t.spec]
     node.live = True
@@ -124,3 +127,33 @@ def products(
             captures=edges_of(inputs),
         )  # fmt: skip
     return [ops.aten.zeros_like.default(alias_of(t)) if g is None else g for t, g in zip(inputs, found, strict=True)]
+
+
+class Pushforward:
+    """Results at a point, ready for products with their Jacobian from the right.
+
+    There is no forward mode: the vector-Jacobian product is linear in the vector, and its derivative with respect to it
+    is the Jacobian, transposed twice.
+
+    Parameters
+    ----------
+    scope : Scope
+        What the results were computed in, while calls were recorded.
+    fresh : sequence of Tensor
+        Of its inputs.
+    results : sequence of Tensor
+        What was computed of them.
+    """
+
+    def __init__(self, scope: Scope, fresh: Sequence[Tensor], results: Sequence[Tensor]):
+        self.scope = scope
+        self.at = [fresh_identity(lift(ops.aten.zeros_like.default(alias_of(t))), False) for t in results]
+        scope.claim(self.at)
+        self.transposed = products(results, self.at, fresh, True)
+        self.outside = scope.recording and scope.reaches_outside(self.transposed)
+
+    def __call__(self, vectors: Sequence[Tensor]) -> list[Tensor]:
+        """The product for each result, with a vector for each input."""
+        create = is_grad_enabled() and (self.outside or any(v._keys & GRAD for v in vectors))
+        with enable_grad():
+            return products(self.transposed, vectors, self.at, create)

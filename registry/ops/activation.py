@@ -205,7 +205,8 @@ softplus_backward.backward(
 @pointwise("aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", kinds="f")
 def elu(k: Any, x: Any, alpha: Any, scale: Any, input_scale: Any) -> Any:
     negative = k.expm1(x * float(input_scale)) * (float(alpha) * float(scale))
-    return k.where(x > 0, x * float(scale), negative)
+    # At 0 the straight part, which is 0 whatever alpha is.
+    return k.where(x < 0, negative, x * float(scale))
 
 
 @pointwise(

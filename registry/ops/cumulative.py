@@ -61,6 +61,8 @@ def _running_rows(function: str, array: Any, wide: DType, result: DType) -> Any:
         for start in range(0, count, step):
             rows = min(step, count - start)
             np.copyto(terms[:rows], array[start : start + rows], casting="unsafe")
+            if function == "cumsum" and size:
+                terms[:rows, 0] += 0  # a sum begins at 0, which -0 added to it leaves
             accumulate(terms[:rows], axis=1, out=totals[:rows])
             np.copyto(out[start : start + rows], totals[:rows], casting="unsafe")
     return out
@@ -76,6 +78,8 @@ def _running(function: str, self: Tensor, dim: int, dtype: DType | None) -> Tens
         return Tensor._from_array(rows.reshape(self._sizes), self._device)
     with np.errstate(all="ignore"):
         array = self._array.astype(wide.numpy)
+        if function == "cumsum" and self.numel() and self._sizes:
+            array[(slice(None),) * axis + (0,)] += 0
         if self._sizes:
             array = getattr(xp, function)(array, axis=axis)
         array = array.astype(result.numpy)

@@ -13,10 +13,11 @@ from opweave.registry import batched
 from opweave.registry.autograd import engine, views
 from opweave.registry.autograd.graph import Edge, Grads, Node, attach, edge_of, grad_fn_of
 from opweave.registry.autograd.record import run_below
+from opweave.registry.autograd.tangents import set_tangent, tangent_of
 from opweave.registry.batched import BatchedTensor, Level, add_level, levels_of, remove_level
 from opweave.registry.errors import ArgumentError, AutogradError, ShapeError
 from opweave.registry.interrupts import contextmanager
-from opweave.registry.keys import BATCHED_BIT, GRAD, VMAP_MODE_BIT, state
+from opweave.registry.keys import BATCHED_BIT, DUAL, GRAD, VMAP_MODE_BIT, state
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe
 
@@ -100,11 +101,20 @@ def add_batch_dim(t: Tensor, dim: int, level: Level) -> BatchedTensor:
         node = AddBatchDim(t, dim, level)
         node.output_specs = [made.spec]
         attach(made, node, 0)
+    if state.include & DUAL and (tangent := tangent_of(t)) is not None:
+        set_tangent(made, add_batch_dim(tangent, dim, level) if isinstance(tangent, Tensor) else tangent)
     return made
 
 
 def remove_batch_dim(t: Tensor, level: Level) -> Tensor:
     """A tensor with the examples of a level as its first dimension; one that is not batched at it is stretched."""
+    made = _without_level(t, level)
+    if state.include & DUAL and (tangent := tangent_of(t)) is not None:
+        set_tangent(made, remove_batch_dim(tangent, level) if isinstance(tangent, Tensor) else tangent)
+    return made
+
+
+def _without_level(t: Tensor, level: Level) -> Tensor:
     if level not in levels_of(t):
         return ops.aten.expand.default(t, [level.size, *t._sizes])
     # An object of its own: the batch itself has no history.

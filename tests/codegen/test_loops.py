@@ -178,8 +178,9 @@ flip, cumsum
     t0: f32 = load a_1[i0 * 30 + i1]
     t1: f64 = cast(t0)
     t2: f64 = running sum(t1) backwards
-    t3: f32 = cast(t2)
-    out[i0 * 30 + i1] = t3""",
+    t3: f64 = add(t2, 0.0)
+    t4: f32 = cast(t3)
+    out[i0 * 30 + i1] = t4""",
     )
 
 

@@ -22,16 +22,12 @@ MISSING: dict[str, dict[str, str]] = {
             "LazyLinear UninitializedBuffer UninitializedParameter"
         ),
         _MANY: "DataParallel SyncBatchNorm",
-        _NOT_YET: "AdaptiveLogSoftmaxWithLoss CrossMapLRN2d FractionalMaxPool2d FractionalMaxPool3d",
+        _NOT_YET: "AdaptiveLogSoftmaxWithLoss CrossMapLRN2d",
         _OLD: "Container NLLLoss2d",
         _PASSING: "factory_kwargs",
         _UNSTABLE: "LinearCrossEntropyLoss LinearCrossEntropyOptions",
     },
     "nn.functional": {
-        _NOT_YET: (
-            "conv_tbc fractional_max_pool2d fractional_max_pool2d_with_indices fractional_max_pool3d "
-            "fractional_max_pool3d_with_indices native_channel_shuffle"
-        ),
         _PASSING: (
             "BroadcastingList1 BroadcastingList2 BroadcastingList3 Callable DType GRID_SAMPLE_INTERPOLATION_MODES "
             "GRID_SAMPLE_PADDING_MODES Optional TYPE_CHECKING assert_int_or_pair boolean_dispatch "
@@ -47,7 +43,9 @@ MISSING: dict[str, dict[str, str]] = {
             "register_flash_attention_impl restore_flash_attention_impl"
         ),
     },
+    "nn.attention.flex_attention": {},
     "nn.utils": {},
+    "nn.utils.prune": {_PASSING: "ABC abstractmethod"},
     "nn.utils.rnn": {},
     "nn.utils.parametrize": {},
     "nn.utils.parametrizations": {},
@@ -64,22 +62,15 @@ MISSING: dict[str, dict[str, str]] = {
             "guaranteed_datapipes_determinism non_deterministic runtime_validation runtime_validation_disabled"
         ),
     },
-    "func": {_NOT_YET: "rearrange replace_all_batch_norm_modules_", _PASSING: "debug_unwrap"},
+    "func": {_NOT_YET: "rearrange", _PASSING: "debug_unwrap"},
+    "autograd.forward_ad": {},
     "autograd.graph": {
-        _NOT_YET: (
-            "GradientEdge get_gradient_edge register_multi_grad_hook"
-        ),
         _UNSTABLE: (
             "region_activation_memory_budget set_override_stale_capture_stream "
             "set_warn_on_accumulate_grad_stream_mismatch"
         ),
     },
-    "distributions": {
-        _NOT_YET: (
-            "ContinuousBernoulli CorrCholeskyTransform ExponentialFamily GeneralizedPareto LKJCholesky "
-            "LowRankMultivariateNormal VonMises Wishart"
-        ),
-    },
+    "distributions": {},
     "linalg": {_PASSING: "common_notes"},
     "fft": {},
     "special": {},

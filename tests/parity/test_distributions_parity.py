@@ -6,6 +6,7 @@ import torch
 from oracle import close
 
 import opweave
+from opweave.distributions import divergence
 
 RNG = np.random.default_rng(0)
 MATRIX = np.array([[2.0, 0.3, 0.1], [0.3, 1.0, 0.2], [0.1, 0.2, 0.5]])
@@ -59,27 +60,47 @@ CASES = {
                                  {"temperature": np.array(1.4), "logits": RNG.normal(size=(3, 4))}],
     "OneHotCategoricalStraightThrough": [{"logits": RNG.normal(size=(3, 4))}, {"probs": simplex(3, 4)}],
     "LogisticNormal": [{"loc": RNG.normal(size=(2, 3)), "scale": positive(2, 3)} for _ in range(2)],
+    "ContinuousBernoulli": [{"logits": RNG.normal(size=3)}, {"probs": np.array([0.1, 0.4995, 0.9])}],
+    "GeneralizedPareto": [{"loc": RNG.normal(size=4), "scale": positive(4), "concentration": np.array(c)}
+                          for c in ([0.1, 0.05, -0.5, -0.9], [0.2, 0.0, -0.2, -2.0])],
+    "VonMises": [{"loc": RNG.normal(size=(3, 2)), "concentration": np.array([[0.3], [4.0], [40.0]])} for _ in range(2)],
+    "LKJCholesky": [{"dim": 3, "concentration": positive(2)}, {"dim": 4, "concentration": np.array(1.0)}],
+    "LowRankMultivariateNormal": [
+        {"loc": RNG.normal(size=(2, 4)), "cov_factor": RNG.normal(size=(4, 2)), "cov_diag": positive(4)},
+        {"loc": RNG.normal(size=4), "cov_factor": RNG.normal(size=(2, 4, 1)), "cov_diag": positive(2, 4)},
+    ],
+    "Wishart": [{"df": np.array(4.5), "covariance_matrix": MATRIX},
+                {"df": np.array(6.0), "precision_matrix": np.linalg.inv(MATRIX * 1.5)}],
 }  # fmt: skip
 #: What PyTorch has not of these either; the mode of Kumaraswamy's is NaN there where both parameters are above 1.
 WITHOUT = {
-    "entropy": ("Poisson", "Binomial", "FisherSnedecor", "NegativeBinomial", "Multinomial", "RelaxedBernoulli",
-                "RelaxedOneHotCategorical", "LogisticNormal"),
-    "mean": ("RelaxedBernoulli", "RelaxedOneHotCategorical", "LogisticNormal"),
-    "mode": ("RelaxedBernoulli", "RelaxedOneHotCategorical", "LogisticNormal", "Multinomial", "Kumaraswamy"),
-    "divergence": ("HalfCauchy", "StudentT", "FisherSnedecor", "InverseGamma", "Weibull", "Kumaraswamy",
-                   "NegativeBinomial", "Multinomial", "RelaxedBernoulli", "RelaxedOneHotCategorical"),
+    "entropy": ("VonMises", "LKJCholesky", "Poisson", "Binomial", "FisherSnedecor", "NegativeBinomial", "Multinomial",
+                "RelaxedBernoulli", "RelaxedOneHotCategorical", "LogisticNormal"),
+    "mean": ("LKJCholesky", "RelaxedBernoulli", "RelaxedOneHotCategorical", "LogisticNormal"),
+    "mode": ("LKJCholesky", "ContinuousBernoulli", "RelaxedBernoulli", "RelaxedOneHotCategorical", "LogisticNormal",
+             "Multinomial", "Kumaraswamy"),
+    "divergence": ("GeneralizedPareto", "VonMises", "LKJCholesky", "HalfCauchy", "StudentT", "FisherSnedecor",
+                   "InverseGamma", "Weibull", "Kumaraswamy", "NegativeBinomial", "Multinomial", "RelaxedBernoulli",
+                   "RelaxedOneHotCategorical"),
 }  # fmt: skip
 WITHOUT["variance"] = WITHOUT["stddev"] = WITHOUT["mean"]
 #: Of these the means of draws are not, or come near too slowly.
-NO_MEAN = ("Cauchy", "HalfCauchy", *WITHOUT["mean"])
+NO_MEAN = ("Cauchy", "HalfCauchy", "VonMises", *WITHOUT["mean"])
+#: What is compared less closely.
+ROUGH = {"VonMises": "distributions, von Mises"}
 CONTINUOUS = [name for name in CASES if getattr(torch.distributions, name).has_rsample]
 
 
+@pytest.fixture(autouse=True)
+def double():
+    """PyTorch's GeneralizedPareto takes numbers of the default type alone."""
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
 def both(name, arguments):
-    if isinstance(count := arguments.get("total_count"), int):
-        made = {"total_count": count}
-    else:
-        made = {}
+    made = {k: v for k, v in arguments.items() if isinstance(v, int)}
     ours = {k: opweave.tensor(v, requires_grad=k != "total_count") for k, v in arguments.items() if k not in made}
     theirs = {k: torch.tensor(v, requires_grad=k != "total_count") for k, v in arguments.items() if k not in made}
     both = getattr(opweave.distributions, name)(**ours, **made), getattr(torch.distributions, name)(**theirs, **made)
@@ -90,13 +111,13 @@ def same(found, wanted, what, difference="distributions"):
     close(found.detach().numpy(), wanted.detach().numpy(), difference, what)
 
 
-def gradients(found, wanted, ours, theirs, what):
+def gradients(found, wanted, ours, theirs, what, difference="distributions, gradients"):
     """Of sums, in the parameters."""
     found.sum().backward(retain_graph=True)
     wanted.sum().backward(retain_graph=True)
     for a, b in zip(ours, theirs, strict=True):
         if b.grad is not None:
-            same(a.grad, b.grad, f"gradients of {what}", "distributions, gradients")
+            same(a.grad, b.grad, f"gradients of {what}", difference)
             a.grad = b.grad = None
 
 
@@ -108,16 +129,17 @@ def test_densities_moments_and_entropies(name):
         torch.manual_seed(0)
         values = q.sample((5,))
         x = opweave.tensor(values.numpy())
-        same(p.log_prob(x), q.log_prob(values), "log_prob")
-        gradients(p.log_prob(x), q.log_prob(values), ours, theirs, "log_prob")
+        same(p.log_prob(x), q.log_prob(values), "log_prob", ROUGH.get(name, "distributions"))
+        rough = ROUGH.get(name, "distributions, gradients")
+        gradients(p.log_prob(x), q.log_prob(values), ours, theirs, "log_prob", rough)
         for what in ("mean", "variance", "stddev", "mode"):
             if name not in WITHOUT[what]:
-                same(getattr(p, what), getattr(q, what), what)
+                same(getattr(p, what), getattr(q, what), what, ROUGH.get(name, "distributions"))
         if name not in WITHOUT["entropy"]:
             gradients(p.entropy(), q.entropy(), ours, theirs, "entropy")
         wide, their_wide = p.expand((4, *p.batch_shape)), q.expand((4, *q.batch_shape))
         assert wide.batch_shape == tuple(their_wide.batch_shape)
-        same(wide.log_prob(x[:1]), their_wide.log_prob(values[:1]), "expanded")
+        same(wide.log_prob(x[:1]), their_wide.log_prob(values[:1]), "expanded", ROUGH.get(name, "distributions"))
         if p.has_enumerate_support:
             same(p.enumerate_support(), q.enumerate_support(), "enumerate_support")
             same(p.enumerate_support(False), q.enumerate_support(False), "enumerate_support")
@@ -127,7 +149,8 @@ def test_densities_moments_and_entropies(name):
     "name",
     [
         "Normal", "LogNormal", "Uniform", "Exponential", "Laplace", "Gamma", "Cauchy", "HalfCauchy", "HalfNormal",
-        "Pareto", "InverseGamma", "Weibull", "Gumbel", "Kumaraswamy", "Chi2",
+        "Pareto", "InverseGamma", "Weibull", "Gumbel", "Kumaraswamy", "Chi2", "ContinuousBernoulli",
+        "GeneralizedPareto",
     ],
 )  # fmt: skip
 def test_distribution_functions(name):
@@ -259,6 +282,7 @@ TRANSFORMS = {
                  lambda: RNG.normal(size=(3, 4)) / 4),
     "inverse": (lambda d, t: d.ComposeTransform([d.ExpTransform(), d.AffineTransform(1.0, 2.0)]).inv,
                 lambda: positive(3, 4) + 2),
+    "correlation": (lambda d, t: d.CorrCholeskyTransform(), lambda: RNG.normal(size=(2, 6))),
     "cumulative": (lambda d, t: d.CumulativeDistributionTransform(d.Normal(t(0.5), t(2.0))),
                    lambda: RNG.normal(size=(3, 4))),
 }  # fmt: skip
@@ -394,7 +418,18 @@ def test_straight_through():
 
 @pytest.mark.parametrize(
     "pair",
-    [("Exponential", "Gamma"), ("Gamma", "Exponential"), ("Laplace", "Normal"), ("Uniform", "Normal")],
+    [
+        ("Exponential", "Gamma"),
+        ("Gamma", "Exponential"),
+        ("Laplace", "Normal"),
+        ("Uniform", "Normal"),
+        ("ContinuousBernoulli", "Exponential"),
+        ("ContinuousBernoulli", "Normal"),
+        ("Beta", "ContinuousBernoulli"),
+        ("Normal", "ContinuousBernoulli"),
+        ("Gumbel", "ContinuousBernoulli"),
+        ("ContinuousBernoulli", "Pareto"),
+    ],
     ids="-".join,
 )
 def test_divergences_of_two_classes(pair):
@@ -403,7 +438,93 @@ def test_divergences_of_two_classes(pair):
     (p2, q2), more, their_more = both(pair[1], arguments[1])
     found, wanted = opweave.distributions.kl_divergence(p, p2), torch.distributions.kl_divergence(q, q2)
     same(found, wanted, "kl_divergence")
-    gradients(found, wanted, ours + more, theirs + their_more, "kl_divergence")
+    assert found.requires_grad == wanted.requires_grad
+    if found.requires_grad:
+        gradients(found, wanted, ours + more, theirs + their_more, "kl_divergence")
+
+
+def test_divergences_of_low_rank():
+    full, low = CASES["MultivariateNormal"][1], CASES["LowRankMultivariateNormal"][0]
+    low = {"loc": low["loc"][:, :3], "cov_factor": low["cov_factor"][:3], "cov_diag": low["cov_diag"][:3]}
+    pairs = [both("MultivariateNormal", full), both("LowRankMultivariateNormal", low)]
+    for (p, a, b), (q, c, d) in (pairs, pairs[::-1]):
+        found = opweave.distributions.kl_divergence(p[0], q[0])
+        wanted = torch.distributions.kl_divergence(p[1], q[1])
+        same(found, wanted, "kl_divergence")
+        gradients(found, wanted, a + c, b + d, "kl_divergence")
+    (p, q), *_ = pairs[1]
+    for name in ("covariance_matrix", "precision_matrix", "scale_tril"):
+        same(getattr(p, name), getattr(q, name), name)
+
+
+def test_divergences_of_uniform_numbers():
+    """Infinite where the one has values that the other has not."""
+    d, t = opweave.distributions, torch.distributions
+    for low, high in ((0.2, 0.7), (-0.5, 0.7), (-0.5, 1.5)):
+        ours = d.Uniform(ours_of(low), ours_of(high)), d.ContinuousBernoulli(ours_of(0.3))
+        theirs = t.Uniform(theirs_of(low), theirs_of(high)), t.ContinuousBernoulli(theirs_of(0.3))
+        same(d.kl_divergence(*ours), t.kl_divergence(*theirs), "from uniform numbers")
+    # PyTorch's is infinite also where the uniform numbers are all of those of the other, and not where they are fewer.
+    wide = d.kl_divergence(d.ContinuousBernoulli(ours_of(0.3)), d.Uniform(ours_of(-1.0), ours_of(2.0)))
+    p = d.ContinuousBernoulli(ours_of(0.3))
+    close(wide.numpy(), (np.log(3.0) - p.entropy()).numpy(), "distributions")
+    assert d.kl_divergence(p, d.Uniform(ours_of(0.1), ours_of(2.0))).item() == np.inf
+
+
+def test_numbers_up_to_an_end():
+    """Of concentration -1 all are as likely, the end too."""
+    d, t = opweave.distributions, torch.distributions
+    values = [0.0, 0.25, 1.0]
+    ours = d.GeneralizedPareto(ours_of(0.0), ours_of(1.0), ours_of(-1.0).requires_grad_())
+    theirs = t.GeneralizedPareto(theirs_of(0.0), theirs_of(1.0), theirs_of(-1.0))
+    same(ours.log_prob(ours_of(values)), theirs.log_prob(theirs_of(values)), "log_prob")
+    # The derivative of −(1 + 1/c) log(1 + cz) in c, at −1: log(1 − z).
+    (slope,) = opweave.autograd.grad(ours.log_prob(ours_of(0.25)), ours.concentration)
+    close(slope.numpy(), np.log(0.75), "distributions")
+
+
+def test_exponential_families():
+    """Entropies and divergences from the normalizer are those of the formulas."""
+    d = opweave.distributions
+    for name in ("Wishart", "ContinuousBernoulli"):
+        (p, _), ours, _ = both(name, CASES[name][0])
+        (q, _), *_ = both(name, CASES[name][1])
+        family = d.ExponentialFamily
+        same(family.entropy(p), p.entropy(), "entropy", "distributions, gradients")
+        rule = divergence._RULES[family, family]
+        same(rule(p, q), d.kl_divergence(p, q), "divergence", "distributions, gradients")
+        found = opweave.autograd.grad(family.entropy(p).sum(), ours, retain_graph=True)
+        for a, b in zip(found, opweave.autograd.grad(p.entropy().sum(), ours), strict=True):
+            same(a, b, "gradients", "distributions, gradients")
+    with pytest.raises(NotImplementedError, match="two exponential families"):
+        d.kl_divergence(p, both("Wishart", CASES["Wishart"][0])[0][0])
+
+
+def test_angles_and_correlations():
+    """Draws of von Mises' distribution go around `loc`; those of correlations have their moments."""
+    d = opweave.distributions
+    opweave.manual_seed(0)
+    p = d.VonMises(ours_of([1.0, -3.0]), ours_of([4.0, 0.5]))
+    x = p.sample((20000,))
+    assert bool((x.abs() <= np.pi).all())
+    lengths = ((x - p.loc).cos().mean(0), 1 - p.variance)
+    close(*(t.numpy() for t in lengths), "draws")
+    close((x - p.loc).sin().mean(0).numpy(), 0.0, "draws")
+    factors = d.LKJCholesky(3, ours_of([1.0, 4.0])).sample((8000,))
+    correlations = (factors @ factors.mT)[..., [1, 2, 2], [0, 0, 1]]
+    # Each is 2b - 1 with b of a beta distribution of two equal parameters, η + 1/2 for 3 x 3; draws of PyTorch's last
+    # row have another.
+    wanted = (1 / (2 * (ours_of([1.0, 4.0]) + 0.5) + 1)).unsqueeze(-1).expand(2, 3)
+    close(correlations.var(0).numpy(), wanted.numpy(), "draws")
+    close(correlations.mean(0).numpy(), 0.0, "draws")
+    for bad in (
+        lambda: d.LKJCholesky(1), lambda: d.Wishart(1.0, opweave.eye(3)), lambda: d.Wishart(4.0),
+        lambda: d.VonMises(0, -1),
+        lambda: d.LowRankMultivariateNormal(opweave.zeros(2), opweave.zeros(3, 1), opweave.ones(2)),
+        lambda: d.CorrCholeskyTransform()(opweave.zeros(4)), lambda: d.ContinuousBernoulli(1.5),
+    ):  # fmt: skip
+        with pytest.raises((ValueError, TypeError)):
+            bad()
 
 
 def test_made_of_others_in_a_compiled_function():

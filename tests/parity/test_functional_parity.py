@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
 from typing import Any
@@ -406,3 +407,17 @@ SAME_ARGUMENTS = sorted(set(PAIRS) | {"nll_loss", "cross_entropy", "embedding", 
 def test_arguments_are_those_of_pytorch(name: str) -> None:
     ours, theirs = (inspect.signature(getattr(m.nn.functional, name)).parameters for m in (ow, torch))
     assert [(p.name, p.default) for p in ours.values()] == [(p.name, p.default) for p in theirs.values()]
+
+
+def test_lines_in_time_and_shuffled_channels() -> None:
+    rng = np.random.default_rng(5)
+    x, w, b = (from_numpy(rng.standard_normal(sizes)) for sizes in ((7, 2, 3), (3, 3, 4), (4,)))
+    images = from_numpy(rng.standard_normal((2, 4, 3, 2)))
+    for pad in (0, 2):
+        call = functools.partial(lambda pad, lib, *args: lib.nn.functional.conv_tbc(*args, pad), pad)
+        agree(call, x, w, b, difference="convolution, one example")
+    agree(lambda lib, t: lib.nn.functional.native_channel_shuffle(t, 2), images, order=0, difference="functional")
+    for lib in (ow, torch):
+        module = lib.func.replace_all_batch_norm_modules_(lib.nn.Sequential(lib.nn.BatchNorm2d(2), lib.nn.Linear(2, 2)))
+        assert list(module.state_dict()) == ["0.weight", "0.bias", "1.weight", "1.bias"]
+        assert not module[0].track_running_stats

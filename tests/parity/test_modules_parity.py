@@ -134,7 +134,8 @@ CASES: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
     **dict.fromkeys(ACTIVATIONS.split(), ((), (LINE,))),
 }
 #: Compared by their signatures only: what they draw, or are, is told by other tests.
-DRAWN = {"Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "RReLU"}
+DRAWN = {"Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "RReLU",
+         "FractionalMaxPool2d", "FractionalMaxPool3d"}  # fmt: skip
 APART = {
     "Module", "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "Parameter", "Buffer",
     "CTCLoss",

@@ -259,3 +259,40 @@ def test_modules_load_when_they_are_asked_for():
     with pytest.raises(AttributeError, match="Linnear"):
         _ = nn.Linnear
     assert {"Linear", "functional", "Parameter"} <= set(dir(nn))
+
+
+def test_a_hook_of_another_kind_is_seen() -> None:
+    module, x = nn.Linear(3, 2), opweave.ones(1, 3)
+    module.register_forward_pre_hook(lambda m, args: None)
+    compiled = opweave.compile(module)
+    before = compiled(x)
+    module.register_forward_hook(lambda m, args, out: out + 100)
+    assert opweave.allclose(compiled(x), before + 100)
+
+
+def test_a_module_compiles_its_own_calls() -> None:
+    module, x = nn.Sequential(nn.Linear(3, 4), nn.ReLU()), opweave.randn(5, 3)
+    expected, seen = module(x), []
+
+    def backend(graph: Any, inputs: Any) -> Any:
+        seen.append(len(inputs))
+        return graph
+
+    assert module.compile(backend=backend) is None
+    assert opweave.allclose(module(x), expected)
+    assert len(seen) == 1
+    assert list(module.state_dict()) == ["0.weight", "0.bias"]
+    copied = copy.deepcopy(module)
+    assert opweave.allclose(copied(x), expected)
+    assert len(seen) == 1  # the copy is not compiled
+    with opweave.no_grad():
+        module[0].weight.zero_()
+        module[0].bias.fill_(2.0)
+    assert opweave.equal(module(x), opweave.full((5, 4), 2.0))
+    handle = module.register_forward_hook(lambda m, args, out: out + 1)
+    assert opweave.equal(module(x), opweave.full((5, 4), 3.0))
+    handle.remove()
+    assert opweave.equal(module(x), opweave.full((5, 4), 2.0))
+    module(x).sum().backward()
+    assert module[0].bias.grad.tolist() == [5.0] * 4
+    assert opweave.allclose(opweave.compile(lambda t: module(t) * 2)(x), opweave.full((5, 4), 4.0))

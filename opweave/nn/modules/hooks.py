@@ -13,10 +13,12 @@ from opweave.registry.autograd.function import Function
 from opweave.registry.autograd.graph import RemovableHandle, grad_fn_of
 from opweave.registry.errors import ArgumentError, AutogradError
 from opweave.registry.keys import GRAD
+from opweave.registry.loading import load_heavy
 from opweave.registry.tensor import Tensor
 
 Hook = Callable[..., Any]
 _NONE: Mapping[int, Any] = MappingProxyType({})
+_STORES = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
 
 
 class Hooked:
@@ -25,7 +27,7 @@ class Hooked:
     A module without hooks has none of these dicts; the first hook of a kind makes it.
     """
 
-    #: Whether there was ever a hook; then a call looks for them.
+    #: Whether there was ever a hook, or calls were compiled; then a call looks for them.
     _hooked = False
     _forward_pre_hooks: Mapping[int, tuple[Hook, bool]] = _NONE
     #: Hook, whether it takes kwargs, whether it is called after an error too.
@@ -36,8 +38,32 @@ class Hooked:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._hooked:
-            return self._call_with_hooks(args, kwargs)
+            compiled = self.__dict__.get("_compiled_call")
+            return self._call_with_hooks(args, kwargs) if compiled is None else compiled(*args, **kwargs)
         return self.forward(*args, **kwargs)
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compile the calls of this module from now on, in place, by `opweave.compile` with these arguments.
+
+        What is copied or pickled runs uncompiled, until its own `compile`.
+
+        Examples
+        --------
+        >>> linear = opweave.nn.Linear(3, 2)
+        >>> linear.compile()
+        >>> linear(opweave.ones(1, 3)).shape
+        opweave.Size([1, 2])
+        """
+        compile = load_heavy("opweave.compiling").compile
+        self.__dict__["_compiled_call"] = compile(self._uncompiled_call, *args, **kwargs)
+        self.__dict__["_hooked"] = True
+
+    def _uncompiled_call(self, *args: Any, **kwargs: Any) -> Any:
+        has_hooks = any(name in self.__dict__ for name in _STORES)
+        return self._call_with_hooks(args, kwargs) if has_hooks else self.forward(*args, **kwargs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_compiled_call"}
 
     def _add_hook(self, store: str, hook: Any, prepend: bool = False) -> RemovableHandle:
         held = self.__dict__.get(store)

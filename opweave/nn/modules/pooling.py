@@ -6,10 +6,12 @@ from typing import Any
 
 from opweave.nn import functional as F
 from opweave.nn.modules.module import Module
+from opweave.registry.errors import DomainError
 from opweave.registry.tensor import Tensor
 
 _MAX = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
 _UNPOOL = {1: F.max_unpool1d, 2: F.max_unpool2d, 3: F.max_unpool3d}
+_FRACTIONAL = {2: F.fractional_max_pool2d, 3: F.fractional_max_pool3d}
 _NORM = {1: F.lp_pool1d, 2: F.lp_pool2d, 3: F.lp_pool3d}
 _ADAPTIVE_AVG = {1: F.adaptive_avg_pool1d, 2: F.adaptive_avg_pool2d, 3: F.adaptive_avg_pool3d}
 _ADAPTIVE_MAX = {1: F.adaptive_max_pool1d, 2: F.adaptive_max_pool2d, 3: F.adaptive_max_pool3d}
@@ -139,6 +141,90 @@ class MaxUnpool3d(_MaxUnpoolNd):
     >>> places = opweave.zeros(1, 1, 1, 1, 1, dtype=opweave.int64)
     >>> opweave.nn.MaxUnpool3d(2)(opweave.ones(1, 1, 1, 1, 1), places).shape
     opweave.Size([1, 1, 2, 2, 2])
+    """
+
+    _dims = 3
+
+
+class _FractionalMaxPoolNd(Module):
+    _dims = 0
+    _random_samples: Tensor | None
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size: Any
+        self.kernel_size, self.output_size, self.output_ratio = (
+            value if value is None else tuple(value) if isinstance(value, (tuple, list)) else (value,) * self._dims
+            for value in (kernel_size, output_size, output_ratio)
+        )
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        if (output_size is None) == (output_ratio is None):
+            raise DomainError(
+                f"{type(self).__name__} takes an output size, or a pooling ratio, and not both",
+                got=f"output_size={output_size!r}, output_ratio={output_ratio!r}",
+                hint="output_ratio=0.7, for instance",
+            )
+        if self.output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio):
+            raise DomainError(
+                f"output_ratio must be between 0 and 1 (got {output_ratio})", got=repr(output_ratio), hint="0.7"
+            )
+
+    def forward(self, input: Tensor) -> Any:
+        """The largest element of each window; with `return_indices` their places too."""
+        return _FRACTIONAL[self._dims](
+            input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples
+        )
+
+
+class FractionalMaxPool2d(_FractionalMaxPoolNd):
+    """The largest element of each of unevenly spaced windows of (N, C, H, W); the spaces are drawn at each call.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Of the windows.
+    output_size : int or tuple of int, optional
+        How many windows there are.
+    output_ratio : float or tuple of float, optional
+        The same as a fraction of the size.
+    return_indices : bool
+        Give the places of the elements, too, for `MaxUnpool2d`.
+
+    Examples
+    --------
+    >>> opweave.nn.FractionalMaxPool2d(2, output_ratio=0.7)(opweave.ones(1, 1, 10, 20)).shape
+    opweave.Size([1, 1, 7, 14])
+    """
+
+    _dims = 2
+
+
+class FractionalMaxPool3d(_FractionalMaxPoolNd):
+    """The largest element of each of unevenly spaced windows of (N, C, T, H, W); the spaces are drawn at each call.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Of the windows.
+    output_size : int or tuple of int, optional
+        How many windows there are.
+    output_ratio : float or tuple of float, optional
+        The same as a fraction of the size.
+    return_indices : bool
+        Give the places of the elements, too, for `MaxUnpool3d`.
+
+    Examples
+    --------
+    >>> opweave.nn.FractionalMaxPool3d(2, output_size=3)(opweave.ones(1, 1, 4, 5, 6)).shape
+    opweave.Size([1, 1, 3, 3, 3])
     """
 
     _dims = 3

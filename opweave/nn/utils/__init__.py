@@ -1,7 +1,7 @@
 """What works on parameters of any module: norms of gradients, vectors of parameters, parametrizations, sequences."""
 
 from opweave.nn import stateless
-from opweave.nn.utils import parametrizations, parametrize, rnn
+from opweave.nn.utils import parametrizations, parametrize, prune, rnn
 from opweave.nn.utils.clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,
@@ -25,7 +25,7 @@ __all__ = [
     "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_",
     "convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format", "fuse_conv_bn_eval",
     "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights", "get_total_norm", "parameters_to_vector",
-    "parametrizations", "parametrize", "remove_spectral_norm", "remove_weight_norm", "rnn", "skip_init",
+    "parametrizations", "parametrize", "prune", "remove_spectral_norm", "remove_weight_norm", "rnn", "skip_init",
     "spectral_norm", "stateless", "vector_to_parameters", "weight_norm",
 ]  # fmt: skip
 

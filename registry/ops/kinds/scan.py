@@ -71,7 +71,10 @@ class ScanDecl(ExternDecl):
         x = point.k.cast(point.value(call.operands[0], point.demand), wide_type(result))
         (axis,) = point.space.reduced
         backwards = bool(call.indices.runs_backwards(axis, index[dim]))
-        return point.k.cast(point.scan(self.combine.removeprefix("cum"), x, backwards), result)
+        total = point.scan(self.combine.removeprefix("cum"), x, backwards)
+        if self.combine == "cumsum" and result.kind in "fc":
+            total = total + 0.0  # a sum begins at 0, which -0 added to it leaves
+        return point.k.cast(total, result)
 
 
 def wide_type(result: DType) -> DType:
