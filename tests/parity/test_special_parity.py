@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch", reason="the oracle of parity tests is PyTor
 
 from differences import left_out
 from op_samples import ops_with_samples
-from oracle import agree, check
+from oracle import agree, check, close, to_torch
 
 import opweave as ow
 from opweave.registry.errors import DataDependentError
@@ -207,10 +207,24 @@ def test_angles_and_parts() -> None:
     agree(lambda m, z: m.angle(z), z, difference="functional")
     agree(lambda m, z: m.angle(z), z[[0, 1, 3]], order=2, difference="functional")
     r, phi = ow.tensor([1.0, -2.0, 0.0]).double(), ow.tensor([[0.5], [4.0]]).double()
-    agree(lambda m, r, phi: m.polar(r, phi), r, phi, order=2, difference="functional")
+    agree(lambda m, r, phi: m.polar(r, phi), r, phi, order=0, difference="functional")
+    agree(lambda m, r, phi: m.polar(r, phi), r.abs() + 0.5, phi, order=2, difference="functional")
     agree(lambda m, r, phi: m.complex(r, phi), r, phi, order=2, difference="functional")
     for name in ("polar", "complex"):
         agree(lambda m, r, phi: getattr(m, name)(r, phi), r, phi.float())  # noqa: B023
+
+
+def test_gradients_of_polar_where_the_absolute_value_is_not_positive() -> None:
+    """PyTorch's forward mode has them; its backward pass has another sign there, and 0 at 0."""
+    r, phi, along = (ow.tensor(v).double() for v in ([1.0, -2.0, 0.0], [0.5, 4.0, -1.0], [0.3, -0.7, 1.1]))
+    r.requires_grad_()
+    made = ow.view_as_real(ow.polar(r, phi))
+    found = [ow.autograd.grad(made[..., part].sum(), r, retain_graph=True)[0] * along for part in (0, 1)]
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(to_torch(r.detach()), to_torch(along))
+        tangent = torch.autograd.forward_ad.unpack_dual(torch.polar(dual, to_torch(phi))).tangent
+    for part, expected in zip(found, (tangent.real, tangent.imag), strict=True):
+        close(part.numpy(), expected.numpy(), "gradients")
 
 
 @pytest.mark.parametrize("dtype", [ow.float64, ow.float32, ow.float16, ow.bfloat16], ids=repr)
