@@ -21,7 +21,9 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import ctypes
 import functools
+import importlib
 import logging
 import os
 import sys
@@ -31,7 +33,7 @@ from contextvars import ContextVar
 from types import FrameType
 from typing import Any, Protocol, cast
 
-from triton.backends.compiler import GPUTarget
+from triton.backends.compiler import BaseBackend, GPUTarget
 from triton.backends.driver import DriverBase
 
 from opweave.codegen.native.arguments import device_kind
@@ -282,6 +284,73 @@ def _other_drivers() -> list[type[DriverBase]]:
     return [backend.driver for backend in backends.values() if backend.driver is not OpweaveDriver]
 
 
+# ---- PyTorch, which takes seconds to import: the first launch on the CPU would wait for it
+
+
+def _ask_torch_for_gpus_only() -> None:
+    """Have Triton's own drivers, which ask PyTorch for a GPU, say that there is none, where there can be none."""
+    for vendor in ("amd", "nvidia"):
+        with contextlib.suppress(ImportError):  # a build of Triton may leave one out
+            module: Any = importlib.import_module(f"triton.backends.{vendor}.driver")
+            for found in cast("dict[str, Any]", vars(module)).values():
+                if isinstance(found, type) and issubclass(found, DriverBase) and found is not DriverBase:
+                    driver: Any = found
+                    driver.is_active = staticmethod(_only_with_gpu(driver.is_active))
+
+
+def _only_with_gpu(is_active: Callable[[], bool]) -> Callable[[], bool]:
+    @functools.wraps(is_active)
+    def asked() -> bool:
+        return ("torch" in sys.modules or _may_have_gpu()) and is_active()
+
+    return asked
+
+
+@functools.cache
+def _may_have_gpu() -> bool:
+    """Whether PyTorch could find a GPU: AMD's are behind this file, NVIDIA's behind this library."""
+    if os.path.exists("/dev/kfd"):
+        return True
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError as error:
+        interrupts.let_through(error)
+        return False
+    return True
+
+
+_specializes = False
+
+
+class _NoTorch:
+    """A finder by which one thread finds no PyTorch."""
+
+    def __init__(self) -> None:
+        self._thread = threading.get_ident()
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name == "torch" and threading.get_ident() == self._thread:
+            raise ModuleNotFoundError("it is not looked for", name=name)
+
+
+def _specialize_without_torch() -> None:
+    """Have Triton specialize a number: with the first argument it imports PyTorch, to know its tensors by their class.
+
+    Those of a class that it does not know, as ours, it asks for `data_ptr`; PyTorch's have it, if they come later.
+    """
+    global _specializes
+    specialize: Any = getattr(load_heavy("triton._C.libtriton"), "native_specialize_impl", None)
+    if specialize is not None and "torch" not in sys.modules:
+        finder: Any = _NoTorch()
+        with _lock, interrupts.deferred():
+            sys.meta_path.insert(0, finder)
+            try:
+                specialize(BaseBackend, 2, False, False, False)
+            finally:
+                sys.meta_path.remove(finder)
+    _specializes = True
+
+
 class _Utils:
     """The current device's `utils`, except that a module is unloaded by whom it belongs to."""
 
@@ -326,6 +395,8 @@ class OpweaveDriver(DriverBase):
 
     def get_current_device(self) -> Any:
         """First question of every launch: the device is chosen here, for the questions that follow as well."""
+        if not _specializes:
+            _specialize_without_torch()
         driver = _chosen.get()
         if driver is None:
             driver = _thread.device = self._meant_by(sys._getframe(1))
@@ -431,3 +502,6 @@ def for_device(kernel: Any, kind: str) -> Any:
                 own.cache = {}
             copies[kind] = own
         return copies[kind]
+
+
+_ask_torch_for_gpus_only()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import json
 import os
@@ -471,7 +472,14 @@ if "direct" in sys.argv:
 else:
     kernel = add[(40,)](HostArray(x), HostArray(y), HostArray(out), 5000, BLOCK=128)
 assert (out == x + y).all()
-print(json.dumps({"loaded": loaded, "hits": hits, "torch": "torch" in sys.modules, "files": kernel.metadata_group}))
+before = "torch" in sys.modules
+if "then torch" in sys.argv:
+    import torch
+    tensors = [torch.from_numpy(a) for a in (x, y)]
+    for made in (torch.zeros(5000), torch.nn.Parameter(torch.zeros(5000))):
+        add[(40,)](*tensors, made, 5000, BLOCK=128)
+        assert torch.equal(made.detach(), tensors[0] + tensors[1])
+print(json.dumps({"loaded": loaded, "hits": hits, "torch": before, "files": kernel.metadata_group}))
 """
 
 
@@ -507,6 +515,24 @@ def test_import_triton_stays_light_and_the_backend_is_the_default(process: Any):
     told = result(process())
     assert told["loaded"] == []
     assert told["hits"] == [False]
+    assert not told["torch"] or mux._may_have_gpu()
+
+
+def test_drivers_of_gpus_ask_pytorch_where_there_may_be_a_gpu(monkeypatch: pytest.MonkeyPatch):
+    asked = mux._only_with_gpu(lambda: True)
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    for may_have in (False, True):
+        monkeypatch.setattr(mux, "_may_have_gpu", lambda: may_have)  # noqa: B023
+        assert asked() is may_have
+    monkeypatch.setattr(mux, "_may_have_gpu", lambda: False)
+    monkeypatch.setitem(sys.modules, "torch", object())
+    assert asked()
+
+
+def test_torch_tensors_after_a_launch_without_pytorch(process: Any):
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("PyTorch is not installed")
+    assert result(process("then torch"))["hits"][0] is False
 
 
 def test_direct_launches_do_not_load_pytorch(process: Any):
