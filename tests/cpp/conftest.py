@@ -19,6 +19,7 @@ import pytest
 
 import opweave
 from opweave.library import register_autograd, register_ffi, register_vmap
+from opweave.registry.op import registry
 from opweave.utils import compiling, cpp_extension
 
 SOURCES = Path(__file__).parent / "sources"
@@ -55,10 +56,25 @@ def ops(build):
     together = (SOURCES / "all.cpp").read_text()
 
     def loaded(source, namespace):
+        before = set(registry.fallbacks)
         opweave.ops.load_library(build("all.cpp" if f'"{source}"' in together else source))
+        for key in set(registry.fallbacks) - before:
+            loaded.fallbacks[key] = registry.fallbacks[key]
+            registry.set_fallback(key, None)
         return getattr(opweave.ops, namespace)
 
+    loaded.fallbacks = {}
     return loaded
+
+
+@pytest.fixture
+def fallbacks(ops):
+    """Those of the libraries, for one test: while there is one, no call is replayed and no version is kept."""
+    for key, fallback in ops.fallbacks.items():
+        registry.set_fallback(key, fallback)
+    yield
+    for key in ops.fallbacks:
+        registry.set_fallback(key, None)
 
 
 @pytest.fixture(scope="session")

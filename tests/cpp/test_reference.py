@@ -64,7 +64,7 @@ def test_boxed_kernels_and_functors_with_state(myops, xy):
     assert myops.functor_calls() == before + 1
 
 
-def test_a_boxed_fallback_hands_on_to_the_next_key(myops, xy):
+def test_a_boxed_fallback_hands_on_to_the_next_key(myops, fallbacks, xy):
     x, y = xy
     before = myops.boxed_calls()
     with include_keys(DispatchKey.BackendSelect):
