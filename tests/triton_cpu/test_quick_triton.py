@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import subprocess
 import sys
 import types
@@ -173,5 +174,6 @@ assert table.get(len) is not None
 """
 
 
-def test_gluon_is_loaded_when_it_is_asked_for() -> None:
-    subprocess.run([sys.executable, "-c", PROGRAM], check=True, timeout=300)
+def test_gluon_is_loaded_when_it_is_asked_for(tmp_path: Path) -> None:
+    caches = {"OPWEAVE_CACHE_DIR": str(tmp_path / "opweave"), "TRITON_CACHE_DIR": str(tmp_path / "triton")}
+    subprocess.run([sys.executable, "-c", PROGRAM], check=True, timeout=300, env={**os.environ, **caches})
