@@ -1,4 +1,4 @@
-"""Import Triton in a good half of the time that it takes by itself.
+"""Import Triton in two thirds of the time that it takes by itself.
 
 Two things take the time, and neither is needed. Each `@triton.jit` function, as its language has many and generated
 code has some, asks `inspect` for its source, which splits the function into tokens in Python to find where it ends;

@@ -39,7 +39,7 @@ def combined_by_rows(name: str, array: Any, axes: tuple[int, ...]) -> Any:
     Parameters
     ----------
     name : str
-        A key of `COMBINES`.
+        A key of `_PROGRAMS`; anything else is left to other ways.
     array : numpy.ndarray
         Of float32 or a half type.
     axes : tuple of int
