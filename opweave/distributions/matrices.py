@@ -10,7 +10,7 @@ from opweave.distributions import constraints
 from opweave.distributions.continuous import Beta, Chi2
 from opweave.distributions.distribution import Distribution, aten, broadcast_all, concrete
 from opweave.distributions.exponential_family import ExponentialFamily
-from opweave.distributions.vectors import factor_of
+from opweave.distributions.vectors import Factored, factor_of
 from opweave.registry.autograd.mode import no_grad
 from opweave.registry.errors import ArgumentError, DomainError, ShapeError
 from opweave.registry.promote import broadcast_shapes
@@ -26,7 +26,7 @@ def multi_digamma(x: Any, p: int) -> Any:
     return (x.unsqueeze(-1) - steps).digamma().sum(-1)
 
 
-class Wishart(ExponentialFamily):
+class Wishart(Factored, ExponentialFamily):
     """Covariances of `df` normal vectors; their own covariance is given as itself, its inverse, or its lower factor.
 
     Parameters
@@ -82,16 +82,6 @@ class Wishart(ExponentialFamily):
         self.__dict__[name] = matrix
         super().__init__(batch, (size, size), validate_args=validate_args)
         self._factor = factor_of(name, matrix)
-
-    def __getattr__(self, name: str) -> Any:
-        factor = self.__dict__.get("_factor")
-        if factor is not None and name == "scale_tril":
-            return factor
-        if factor is not None and name == "covariance_matrix":
-            return factor @ factor.mT
-        if factor is not None and name == "precision_matrix":
-            return aten.cholesky_inverse.default(factor)
-        raise AttributeError(name)
 
     @property
     def _count(self) -> int:

@@ -79,7 +79,23 @@ def factor_of(name: str, matrix: Any) -> Any:
     return aten.linalg_cholesky.default(matrix) if name == "covariance_matrix" else _inverted(matrix)
 
 
-class MultivariateNormal(Distribution):
+class Factored:
+    """The other forms of a covariance that is given in one of them: each follows from `_factor`."""
+
+    _factor: Any
+
+    def __getattr__(self, name: str) -> Any:
+        factor = self.__dict__.get("_factor")
+        if factor is not None and name == "scale_tril":
+            return factor
+        if factor is not None and name == "covariance_matrix":
+            return factor @ factor.mT
+        if factor is not None and name == "precision_matrix":
+            return aten.cholesky_inverse.default(factor)
+        raise AttributeError(name)
+
+
+class MultivariateNormal(Factored, Distribution):
     """Gauss's distribution of vectors: a mean, and the covariance as itself, its inverse, or its lower factor.
 
     Examples
@@ -118,16 +134,6 @@ class MultivariateNormal(Distribution):
         self.__dict__[name] = matrix
         super().__init__(batch, loc._sizes[-1:], validate_args=validate_args)
         self._factor = factor_of(name, matrix)
-
-    def __getattr__(self, name: str) -> Any:
-        factor = self.__dict__.get("_factor")
-        if factor is not None and name == "scale_tril":
-            return factor
-        if factor is not None and name == "covariance_matrix":
-            return factor @ factor.mT
-        if factor is not None and name == "precision_matrix":
-            return aten.cholesky_inverse.default(factor)
-        raise AttributeError(name)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         n = self._event_shape[0]
