@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -243,3 +245,8 @@ def test_refused(name: str) -> None:
         with pytest.raises(errors[0] if errors else Exception) as info:
             REFUSED[name](lib, flex, q, mask)
         errors.append(info.type)
+
+
+def test_the_module_is_there_without_an_import_of_it() -> None:
+    program = "import opweave; q = opweave.ones(1, 1, 2, 4); opweave.nn.attention.flex_attention.flex_attention(q, q, q)"
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)

@@ -8,9 +8,11 @@ from __future__ import annotations
 import enum
 import threading
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from opweave.registry.errors import ArgumentError
 from opweave.registry.interrupts import contextmanager
+from opweave.registry.loading import load_heavy
 
 __all__ = ["SDPBackend", "sdpa_kernel"]
 
@@ -76,5 +78,11 @@ def sdpa_kernel(backends: Iterable[SDPBackend] | SDPBackend, set_priority: bool 
         _state.backends = before
 
 
+def __getattr__(name: str) -> Any:
+    if name == "flex_attention":  # the module, which few need
+        return load_heavy("opweave.nn.attention.flex_attention")
+    raise AttributeError(f"module 'opweave.nn.attention' has no attribute {name!r}")
+
+
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, "flex_attention"])
