@@ -248,5 +248,7 @@ def test_refused(name: str) -> None:
 
 
 def test_the_module_is_there_without_an_import_of_it() -> None:
-    program = "import opweave; q = opweave.ones(1, 1, 2, 4); opweave.nn.attention.flex_attention.flex_attention(q, q, q)"
+    program = (
+        "import opweave; q = opweave.ones(1, 1, 2, 4); opweave.nn.attention.flex_attention.flex_attention(q, q, q)"
+    )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
