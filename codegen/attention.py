@@ -25,15 +25,15 @@ from typing import Any, NamedTuple
 from opweave.codegen.kernel import KernelSource
 from opweave.codegen.native import llvm
 from opweave.fake.symbolic import statically_known_true
-from opweave.registry import dtypes
+from opweave.registry import dtypes, families
 from opweave.registry.dtypes import DType
 from opweave.registry.interrupts import contextmanager
 from opweave.registry.op import ops
-from opweave.registry.ops.attention import LOG2E
 from opweave.tracer.graph import Node
 
 #: Types of operands; half types are computed in float32, but for products where the machine multiplies tiles of them.
 DTYPES = (dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.float16)
+LOG2E: float = families.family("attention").LOG2E
 _TARGETS = (ops.opweave.attention.default, ops.opweave.attention_backward.default)
 #: The fewest elements of a side of `tl.dot`.
 _LEAST = 16

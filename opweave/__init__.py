@@ -20,6 +20,7 @@ with _deferred(patient=False), _uncollected():
     from opweave.registry import (
         dtypes as _dtypes,
         exchange as _exchange,
+        families as _families,
         folders as _folders,
         plain_launches as _plain_launches,  # noqa: F401  # looks for Triton when a mode becomes active
         replay as _replay,
@@ -89,7 +90,7 @@ with _deferred(patient=False), _uncollected():
         ops,
         registry as _registry,
     )
-    from opweave.registry.ops import convolution as _convolution, matmul as _matmul, surface as _surface
+    from opweave.registry.ops import matmul as _matmul, surface as _surface, windows as _windows
     from opweave.registry.packet import OpOverloadPacket
     from opweave.registry.printing import get_printoptions, set_printoptions
     from opweave.registry.promote import result_type
@@ -102,7 +103,7 @@ with _deferred(patient=False), _uncollected():
     _importlib.import_module("opweave.registry.vmap")  # what the key of batched tensors does
     _importlib.import_module("opweave.registry.autocast")  # what the Autocast keys do
     _importlib.import_module("opweave.registry.control_flow")  # ops whose operands are functions
-    _registry.is_shipped = True
+    _families.shipped()
     _tracebacks.install()
     if _HAS_NATIVE:
         if _os.environ.get("OPWEAVE_REPLAY") != "0":
@@ -113,7 +114,7 @@ with _deferred(patient=False), _uncollected():
         _scalar.convert.supply(lambda x, out: _load_heavy("opweave.codegen.half_casts").convert(x, out))
         _rows.native.supply(lambda *args: _load_heavy("opweave.codegen.rows").run(*args))
         _matmul.large.supply(lambda *args: _load_heavy("opweave.codegen.blas").multiply(*args))
-        _convolution.native.supply(lambda *args: _load_heavy("opweave.codegen.convolution").convolve(*args))
+        _windows.native.supply(lambda *args: _load_heavy("opweave.codegen.convolution").convolve(*args))
         _matmul.narrow.supply(lambda *args: _load_heavy("opweave.codegen.narrow_products").multiply(*args))
     if _os.environ.get("OPWEAVE_LOGS"):  # kernels are compiled and launched without the compiler, too
         _importlib.import_module("opweave.runtime.logging")

@@ -310,6 +310,6 @@ def _runs_ops(op: OpOverload, bits: int) -> bool:
 for _kind, _key in AUTOCAST_KEYS.items():
     resolvers[_key] = _resolver(_kind)
 # What was looked up with the keys set before they did anything.
-for _op in list(registry.operators.values()):
+for _op in list(registry.loaded.values()):
     for _bits in [bits for bits in _op._table if bits & AUTOCAST_MASK]:
         _op._table.pop(_bits, None)

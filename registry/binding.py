@@ -22,10 +22,14 @@ were written.
 from __future__ import annotations
 
 import inspect
+import types
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
+from opweave.registry import families
 from opweave.registry.argument_names import OTHER_NAMES, respell
+from opweave.registry.described import Document, Signed
 from opweave.registry.errors import ArgumentError, AutogradError, DTypeError
 from opweave.registry.keys import GRAD, PYTHON_BIT, state
 from opweave.registry.op import ops
@@ -33,11 +37,49 @@ from opweave.registry.packet import OpOverloadPacket
 from opweave.registry.promote import can_cast
 from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.resizing import resize_result
-from opweave.registry.return_types import named
+from opweave.registry.return_types import named, names
 from opweave.registry.tensor import Tensor, describe
 
+#: How the first argument of a method is written.
+_SELF = tuple(
+    f"{kind} {name}{end}"
+    for kind, name in [
+        *((kind, "self") for kind in ("Tensor", "Tensor(a)", "Tensor(a!)", "Tensor(a -> *)")),
+        ("Tensor", "condition"),
+    ]
+    for end in ",)"
+)
 _INTS = ("int[", "SymInt[")
 _SINGLE = ("int ", "SymInt ", "bool ")
+
+
+def form_of(packet: OpOverloadPacket) -> str:
+    """What Python makes of an op, told from the texts of its schemas, in letters: `registry.ops.index` has them.
+
+    ======  =======================================================================================================
+    letter  what it says
+    ======  =======================================================================================================
+    `s`     the first argument is the tensor itself: it is a method, too
+    `p`     it makes tensors from nothing, or like another: it takes `requires_grad`
+    `l`     a list of tensors, which may be views, is given as a tuple
+    `n`     the results have names
+    `m`     as a method, an overload takes nothing but a list of ints by position, which may be written out
+    `i`     that may be one int: no other overload takes an int, as `x.hsplit(2)`, which is sections, not places
+    `f`     as a function, a list of ints may be written out, of one int too
+    ======  =======================================================================================================
+    """
+    first = packet.first.schema_source
+    texts = packet.text.splitlines()
+    # Only the in-place and out= variants of declared ops make their schema on demand, and those are methods.
+    letters = "s" if not isinstance(first, str) or first.startswith(_SELF, first.index("(") + 1) else ""
+    letters += "p" * (isinstance(first, str) and "pin_memory" in first)
+    if any(map(_gives_list, texts)):
+        letters += "l"
+    elif names(packet):
+        letters += "n"
+    several, one = _may_be_written_out(texts, 1)
+    letters += "m" * several + "i" * one
+    return letters + "f" * _may_be_written_out(texts, 0)[1]
 
 
 def _positional(source: str) -> list[str]:
@@ -53,26 +95,29 @@ def _positional(source: str) -> list[str]:
     return parts[: parts.index("*")] if "*" in parts else parts
 
 
-def may_be_written_out(packet: OpOverloadPacket, skipped: int) -> tuple[bool, bool]:
-    """Whether an overload takes nothing but a list of ints by position, after the first arguments; whether of one int.
-
-    One int is for an overload that takes an int, where there is one: `x.hsplit(2)` is sections, not places.
-    """
-    if "nt[" not in packet.text:
-        return False, False
-    taken = [_positional(text)[skipped:] for text in packet.text.splitlines()]
+def _may_be_written_out(texts: list[str], skipped: int) -> tuple[bool, bool]:
+    """Whether an overload takes nothing but a list of ints by position, after the first arguments; whether of one."""
+    taken = [_positional(text)[skipped:] for text in texts]
     found = any(len(items) == 1 and items[0].startswith(_INTS) for items in taken)
     return found, found and not any(items and items[0].startswith(_SINGLE) for items in taken)
 
 
-def method(packet: OpOverloadPacket) -> Callable[..., Any]:
-    """What a method of `Tensor` does by the name of an op."""
-    function: Any = _given(packet)
-    several, one = may_be_written_out(packet, 1)
-    if not several:
+def _gives_list(text: str) -> bool:
+    """Whether a schema gives a list of tensors, which may be views."""
+    if not text.endswith("[]"):
+        return False
+    given = text[text.rindex(") -> ") + 5 :]
+    return given == "Tensor[]" or given.startswith("Tensor(")
+
+
+def method(packet: OpOverloadPacket, form: str) -> Callable[..., Any]:
+    """What a method of `Tensor` does by the name of an op, whose form is known (see `form_of`)."""
+    function: Any = _given(packet, form)
+    if "m" not in form:
         if function is not packet:
             function.is_method = True
         return function
+    one = "i" in form
 
     def written_out(self: Tensor, *items: Any, **kwargs: Any) -> Any:
         if len(items) > 1 or (one and items and not isinstance(items[0], (list, tuple))):
@@ -87,10 +132,10 @@ def method(packet: OpOverloadPacket) -> Callable[..., Any]:
     return written_out
 
 
-def function(packet: OpOverloadPacket) -> Callable[..., Any]:
-    """What a function of the package does by the name of an op."""
-    called = _given(packet)
-    if not may_be_written_out(packet, 0)[1]:
+def function(packet: OpOverloadPacket, form: str) -> Callable[..., Any]:
+    """What a function of the package does by the name of an op, whose form is known (see `form_of`)."""
+    called = _given(packet, form)
+    if "f" not in form:
         return called
 
     def written_out(*size: Any, **kwargs: Any) -> Any:
@@ -105,18 +150,10 @@ def function(packet: OpOverloadPacket) -> Callable[..., Any]:
     return written_out
 
 
-def _is_list(text: str) -> bool:
-    """Whether a schema gives a list of tensors, which may be views."""
-    if not text.endswith("[]"):
-        return False
-    given = text[text.rindex(") -> ") + 5 :]
-    return given == "Tensor[]" or given.startswith("Tensor(")
-
-
-def _given(packet: OpOverloadPacket) -> Callable[..., Any]:
+def _given(packet: OpOverloadPacket, form: str) -> Callable[..., Any]:
     """The op with its results as functions give them."""
-    if "[]" not in packet.text or not any(_is_list(text) for text in packet.text.splitlines()):
-        return named(packet)
+    if "l" not in form:
+        return named(packet) if "n" in form else packet
 
     def tupled(*args: Any, **kwargs: Any) -> Any:
         if type(kwargs.get("out")) in (list, tuple):
@@ -127,6 +164,39 @@ def _given(packet: OpOverloadPacket) -> Callable[..., Any]:
     tupled.__name__ = packet.opname
     tupled.op_packet = packet  # type: ignore[attr-defined]  # its signature and its docstring follow from it
     return tupled
+
+
+class Awaited:
+    __doc__: Any = Document(
+        """A Python function of a file of `registry/ops` that is run when the function is first called.
+
+    Parameters
+    ----------
+    family, name : str
+        The file, and the function's name there, in `FUNCTIONS` or `METHODS`.
+    """
+    )
+    __signature__ = Signed()
+
+    def __init__(self, family: str, name: str) -> None:
+        self.family, self.__name__ = family, name
+        self.__qualname__ = name
+        self.__module__ = f"opweave.registry.ops.{family}"
+
+    @cached_property
+    def __wrapped__(self) -> Callable[..., Any]:
+        tables = vars(families.family(self.family))
+        found = tables.get("FUNCTIONS", {}).get(self.__name__)
+        return respelling(tables["METHODS"][self.__name__] if found is None else found)
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self.__wrapped__(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<function {self.__name__}>"
 
 
 def respelling(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -15,11 +15,11 @@ when a registration changes. Nothing else happens on a call.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from opweave.registry import errors, forking, replay
+from opweave.registry import errors, families, forking, replay
 from opweave.registry.conforming import conforming
 from opweave.registry.described import Document, Signed
 from opweave.registry.dispatching import ALIAS_OF, EXPLICIT, IMPLICIT, resolve
@@ -290,7 +290,7 @@ class OpOverload(replay.Replayable):
             If the key has a kernel and `override` is false.
         """
         site = site or user_frame(1)
-        if not registry.is_shipped and key not in self.kernels:
+        if key not in self.kernels and families.is_declaring():
             return self._registered(key, kernel, site)
         with lock, deferred():
             if key in self.kernels and not override and not registry.redefining:
@@ -317,7 +317,7 @@ class OpOverload(replay.Replayable):
 
     def changed(self) -> None:
         """Drop what was computed from earlier registrations."""
-        if not registry.is_shipped:
+        if families.is_declaring():
             return
         with lock:
             self.version += 1
@@ -389,6 +389,8 @@ class Namespace:
         packet = registry.packets.get(f"{self._name}::{opname}") or registry.alias(f"{self._name}::{opname}")
         if packet is None and load_imported.call is not None and load_imported.call():
             packet = registry.packets.get(f"{self._name}::{opname}")
+        if packet is None and self._name in families.NAMESPACES and families.load_unindexed():
+            packet = registry.packets.get(f"{self._name}::{opname}")
         if packet is None:
             name = f"{self._name}::{opname}"
             waiting = registry.implementations.waiting.get(name)
@@ -435,12 +437,48 @@ class Ops:
         return "ops"
 
 
+class Operators(Mapping[str, OpOverload]):
+    """Ops by name, of files of `registry/ops` that have not been run, too: who asks for one has its file run.
+
+    Parameters
+    ----------
+    loaded : dict of str to OpOverload
+        Those that are there.
+    packets : dict of str to OpOverloadPacket
+        All packets, which know the files they wait for.
+    """
+
+    def __init__(self, loaded: dict[str, OpOverload], packets: dict[str, OpOverloadPacket]) -> None:
+        self._loaded, self._packets = loaded, packets
+
+    def __getitem__(self, name: str) -> OpOverload:
+        packet = self._packets.get(name.partition(".")[0])
+        if packet is not None and packet.is_waiting:
+            packet.overloads()
+        return self._loaded[name]
+
+    def _all(self) -> dict[str, OpOverload]:
+        for packet in [*self._packets.values()]:
+            if packet.is_waiting:
+                packet.overloads()
+        return self._loaded
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+
 class Registry:
     """All ops by name."""
 
     def __init__(self) -> None:
-        self.operators: dict[str, OpOverload] = {}
+        #: The ops that are there so far, those of files that were run (`registry.families`).
+        self.loaded: dict[str, OpOverload] = {}
         self.packets: dict[str, OpOverloadPacket] = {}
+        #: All ops by name, to look one up; to look through all runs all files.
+        self.operators = Operators(self.loaded, self.packets)
         self.higher_order: dict[str, HigherOrderOperator] = {}
         #: Other names of packets: `aten::multiply` is `aten::mul`.
         self.aliases: dict[str, str] = {}
@@ -456,9 +494,6 @@ class Registry:
         self.builtin_version = 0
         #: What that was when opweave had been imported.
         self.shipped_version = 0
-        #: Whether opweave has been imported. Before that it declares ops by the thousand, in one thread, and nothing
-        #: was computed from any of them.
-        self.is_shipped = False
 
     def define(
         self, schema: str | FunctionSchema, *, tags: Sequence[str] = (), site: Site | None = None, replace: bool = False
@@ -490,7 +525,7 @@ class Registry:
         RegistrationError
             If an op of that name exists and `replace` is false; names both places.
         """
-        if not self.is_shipped and op.name not in self.operators:
+        if op.name not in self.loaded and families.is_declaring():
             self._add(op)
             return op
         with lock, deferred():
@@ -519,7 +554,7 @@ class Registry:
         return existing
 
     def _add(self, op: OpOverload) -> None:
-        self.operators[op.name] = op
+        self.loaded[op.name] = op
         key = op.name.partition(".")[0]
         packet = self.packets.get(key)
         if packet is None:
@@ -530,7 +565,7 @@ class Registry:
         """Forget an op; compiled code that used it is stale."""
         with lock:
             if self.operators.get(op.name) is op:
-                del self.operators[op.name]
+                del self.loaded[op.name]
                 packet = op.packet
                 packet.remove(op)
                 if not packet.overloads():
@@ -552,7 +587,7 @@ class Registry:
             else:
                 changed[key] = fallback
             self.fallbacks = changed
-            for op in list(self.operators.values()):
+            for op in list(self.loaded.values()):
                 op._forget_kernels()
             self.version += 1
             replay.forget()

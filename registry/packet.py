@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from opweave.registry import replay
+from opweave.registry import families, replay
 from opweave.registry.argument_names import OTHER_NAMES, respell
 from opweave.registry.described import Document, Signed
 from opweave.registry.entry import binds, fits
@@ -33,12 +33,17 @@ class OpOverloadPacket(replay.Replayable):
     )
     __signature__ = Signed()
 
+    #: What there is to call; not there while the files that declare it have not been run (see `wait`).
+    _overloads: dict[str, OpOverload]
+
     def __init__(self, namespace: str, opname: str):
         self.namespace = namespace
         self.opname = opname
-        self._overloads: dict[str, OpOverload] = {}
+        self._overloads = {}
         self._choice: dict[Any, OpOverload] = {}
         self._text: str | None = None
+        #: Overloads of a packet that waits, as far as their files have been run.
+        self._declared: dict[str, OpOverload] = {}
         self.__name__ = opname
         self.__qualname__ = f"{namespace}.{opname}"
 
@@ -107,12 +112,49 @@ class OpOverloadPacket(replay.Replayable):
             found = self._text = "\n".join([source for source in sources if isinstance(source, str)])
         return found
 
-    def add(self, op: OpOverload) -> None:
-        """Make an overload known (or replace the one of the same name)."""
-        self._overloads[op.overload] = op
+    def wait(self, names: tuple[str, ...]) -> None:
+        """Have the overloads that files of `registry/ops` declare, which are run when it is asked what there is.
+
+        Parameters
+        ----------
+        names : tuple of str
+            The files (see `registry.families`).
+        """
+        own = self.__dict__
+        for name, op in own.pop("_overloads").items():
+            if own.get(name) is op:
+                del own[name]
+            self._declared[name] = op
+        self._families = names
+
+    def _awaited(self) -> dict[str, OpOverload]:
+        """The overloads of a packet that waits for files, which are run."""
+        is_all = families.load(*self._families)
+        own = self.__dict__
+        if is_all and "_overloads" not in own:  # not while they run, and another thread may have been faster
+            for op in [*self._declared.values()]:
+                self._show(op)
+            own["_overloads"] = self._declared
+        return self._declared
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether files have to be run before it is known what there is to call."""
+        return "_overloads" not in self.__dict__
+
+    def _show(self, op: OpOverload) -> None:
+        """Have an overload found without `__getattr__`."""
         name = op.overload
         if not name.startswith("_") and name not in _OWN and not hasattr(OpOverloadPacket, name):
-            self.__dict__[name] = op  # found without `__getattr__`
+            self.__dict__[name] = op
+
+    def add(self, op: OpOverload) -> None:
+        """Make an overload known (or replace the one of the same name)."""
+        if self.is_waiting:
+            self._declared[op.overload] = op
+            return
+        self._overloads[op.overload] = op
+        self._show(op)
         self._choice.clear()
         self._text = None
 
@@ -125,10 +167,12 @@ class OpOverloadPacket(replay.Replayable):
         self._text = None
 
     def __getattr__(self, name: str) -> OpOverload:
+        if name == "_overloads" and "_families" in self.__dict__:
+            return self._awaited()  # type: ignore[return-value]
         if name.startswith("__") or name in ("_overloads", "namespace"):
             raise AttributeError(name)  # asked of a half-made copy
         try:
-            return self.__dict__["_overloads"][name]
+            return self._overloads[name]
         except KeyError:
             raise AttributeError(
                 f"{self.namespace}.{self.opname} has no overload {name!r}; it has {', '.join(self._overloads)}"

@@ -19,22 +19,22 @@ class _Classes(Mapping[str, Any]):
     """The classes by the name of the op, each made when it is first asked for."""
 
     def __init__(self) -> None:
-        self.fields: dict[str, tuple[str, ...]] = {}
+        self.packets: dict[str, OpOverloadPacket] = {}
         self._made: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
         found = self._made.get(name)
         if found is None:
-            kind = namedtuple(name, self.fields[name], module=__name__)  # pyright: ignore[reportUntypedNamedTuple]
+            kind = namedtuple(name, names(self.packets[name]), module=__name__)  # pyright: ignore[reportUntypedNamedTuple]
             kind.__repr__ = _text
             found = self._made.setdefault(name, kind)  # another thread may have been faster
         return found
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.fields)
+        return iter(self.packets)
 
     def __len__(self) -> int:
-        return len(self.fields)
+        return len(self.packets)
 
 
 classes = _Classes()
@@ -47,8 +47,6 @@ def _text(self: Any) -> str:
 
 def names(packet: OpOverloadPacket) -> tuple[str, ...]:
     """What the results of an op are called, by the first overload that says so; empty where none does."""
-    if ") -> (" not in packet.text:
-        return ()  # as of most, and this is asked of all while opweave is imported
     for text in packet.text.splitlines():
         if text.endswith(")") and ") -> (" in text:
             parts = [part.strip().rpartition(" ") for part in text[text.rindex(") -> (") + 6 : -1].split(",")]
@@ -58,12 +56,9 @@ def names(packet: OpOverloadPacket) -> tuple[str, ...]:
 
 
 def named(packet: OpOverloadPacket) -> Callable[..., Any]:
-    """The op as a function that gives its results by name; the packet itself where they have none."""
-    fields = names(packet)
-    if not fields:
-        return packet
+    """The op, whose results have names, as a function that gives them so."""
     name = packet.opname
-    classes.fields.setdefault(name, fields)
+    classes.packets.setdefault(name, packet)
     kind: Any = None
 
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -72,7 +67,7 @@ def named(packet: OpOverloadPacket) -> Callable[..., Any]:
             kwargs.update(_by_name(packet, kwargs.pop("out")))
         elif len(args) > 1 and type(args[1]) in (int, bool, str) and kwargs.get("out") is not None:
             # By position that is no operand of an overload with one result, which takes a tensor.
-            raise ArgumentError(f"{packet}: out= must be {len(fields)} tensors", got=describe(kwargs["out"]))
+            raise ArgumentError(f"{packet}: out= must be {len(names(packet))} tensors", got=describe(kwargs["out"]))
         found = packet(*args, **kwargs)
         if type(found) not in (tuple, list):
             return found

@@ -501,7 +501,7 @@ def _function(module: str, name: str) -> types.FunctionType | None:
         return found
     registered = {
         id(function): function
-        for op in registry.operators.values()
+        for op in list(registry.loaded.values())
         if isinstance(op.derivative, RegisteredBackward)
         for function in (op.derivative.backward, op.derivative.setup_context)
         if isinstance(function, types.FunctionType) and (function.__module__, function.__qualname__) == (module, name)

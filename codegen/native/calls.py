@@ -270,7 +270,7 @@ def install(may_compile: bool) -> bool:
         for kind in _KINDS:
             let_be_called(kind)
         replay.adopt = _adopt
-        for op in registry.operators.values():
+        for op in list(registry.loaded.values()):
             if op._table and op.decl is not None:
                 _adopt(op)
         for packet in list(registry.packets.values()):

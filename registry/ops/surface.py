@@ -7,32 +7,23 @@ What Python calls differently (operators, `x.view(2, 3)`, `x.to("cuda")`) stands
 from __future__ import annotations
 
 import functools
-import importlib
 import inspect
 import math
-import os
 import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from opweave.registry import binding, dtypes, replay
+from opweave.registry import binding, dtypes, families, replay
 from opweave.registry.autograd import surface as autograd_surface
 from opweave.registry.errors import DTypeError, UnsupportedError
 from opweave.registry.memory_format import strided
 from opweave.registry.op import OpOverload, ops, registry
-from opweave.registry.ops import copies, creation, random, subscript
+from opweave.registry.ops import arithmetic, comparison, copies, creation, index, matmul_batching, random, subscript
 from opweave.registry.packet import OpOverloadPacket
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe, from_numpy
-
-#: The files of this folder, which declare ops. What one needs of another it imports, so the order is no matter.
-FAMILIES = tuple(
-    importlib.import_module(f"opweave.registry.ops.{name[:-3]}")
-    for name in sorted(os.listdir(os.path.dirname(__file__)))
-    if name.endswith(".py") and name not in ("__init__.py", os.path.basename(__file__))
-)
 
 _NUMBERS = (int, float, complex, Symbolic)
 
@@ -106,12 +97,6 @@ def _options_of(out: Tensor, kwargs: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in kept.items() if name != "memory_format" or value is not None}
 
 
-def _is_factory(packet: OpOverloadPacket) -> bool:
-    """Whether the op makes tensors from nothing, or like another."""
-    source = packet.first.schema_source
-    return isinstance(source, str) and "pin_memory" in source
-
-
 # ---- operators -----------------------------------------------------------------------------------------------------
 
 
@@ -141,11 +126,11 @@ def _binary(op: OpOverload, swap: bool = False) -> Callable[[Tensor, Any], Any]:
     return reflected if swap else forward
 
 
-def _unary(op: OpOverload) -> Callable[[Tensor], Tensor]:
+def _unary(packet: OpOverloadPacket) -> Callable[[Tensor], Tensor]:
     def method(self: Tensor) -> Tensor:
-        return op(self)
+        return packet.default(self)
 
-    method.of_op = op  # type: ignore[attr-defined]  # its docstring follows from it
+    method.of_packet = packet  # type: ignore[attr-defined]  # its docstring follows from it
     return method
 
 
@@ -171,8 +156,8 @@ def _operators() -> dict[str, Callable[..., Any]]:
             table[f"__i{name}__"] = _binary(written.Tensor)
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         table[f"__{name}__"] = _binary(getattr(aten, name).Tensor)
-    for name, op in (("neg", aten.neg.default), ("abs", aten.abs.default), ("invert", aten.bitwise_not.default)):
-        table[f"__{name}__"] = _unary(op)
+    for name, packet in (("neg", aten.neg), ("abs", aten.abs), ("invert", aten.bitwise_not)):
+        table[f"__{name}__"] = _unary(packet)
     table["__rtruediv__"] = table["__rdiv__"] = _divided
     table["__pos__"] = lambda self: self
     return table
@@ -323,14 +308,34 @@ def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None
     return creation.tensor(data, dtype=dtype or self._dtype, device=device or self._device)
 
 
-def _of_families(table: str) -> dict[str, Any]:
-    """What families add: `FUNCTIONS` of the package, and `METHODS`, which are functions of the package too."""
-    return {
-        name: binding.respelling(function)
-        for family in FAMILIES
-        for name, function in getattr(family, table, {}).items()
-    }
+def _awaited(table: dict[str, str]) -> dict[str, Any]:
+    """Functions of families that are no ops, which are run when they are first called."""
+    return {name: binding.Awaited(family, name) for family, names in table.items() for name in names.split()}
 
+
+def _forms() -> dict[str, str]:
+    """The forms of all packets by their names; packets of files that were not run are made, and wait for them."""
+    forms: dict[str, str] = {}
+    waiting: dict[str, tuple[str, ...]] = {}
+    for family, words in index.PACKETS.items():
+        is_run = families.is_run(family)
+        for word in words.split():
+            name, _, form = word.partition("/")
+            if "::" not in name:
+                name = f"aten::{name}"
+            forms[name] = form
+            if not is_run:
+                waiting[name] = (*waiting.get(name, ()), family)
+    for name, files in waiting.items():
+        packet = registry.packets.get(name)
+        if packet is None:
+            packet = registry.packets[name] = OpOverloadPacket(*name.split("::"))
+        packet.wait(files)
+    return forms
+
+
+#: The form of each op's packet (`registry.binding.form_of`).
+_FORMS = _forms()
 
 _METHODS: dict[str, Any] = {
     "new_tensor": _factory(new_tensor),
@@ -341,7 +346,7 @@ _METHODS: dict[str, Any] = {
     "type_as": _type_as,
     "view": _view,
     "where": _where,
-    **_of_families("METHODS"),
+    **_awaited(index.METHODS),
     "polygamma": _polygamma,
     "__getitem__": subscript.getitem,
     "__setitem__": subscript.setitem,
@@ -351,15 +356,6 @@ _METHODS: dict[str, Any] = {
         ("cdouble", "complex128"), ("short", "int16"), ("bool", "bool_"), ("char", "int8"), ("byte", "uint8"))},
 }  # fmt: skip
 
-#: How the first argument of a method is written.
-_SELF = tuple(
-    f"{kind} {name}{end}"
-    for kind, name in [
-        *((kind, "self") for kind in ("Tensor", "Tensor(a)", "Tensor(a!)", "Tensor(a -> *)")),
-        ("Tensor", "condition"),
-    ]
-    for end in ",)"
-)
 _PROPERTIES = {
     "T": ("numpy_T", "A view with the dimensions in the opposite order."),
     "mT": ("mT", "A view of the matrices in the last two dimensions, transposed."),
@@ -368,6 +364,12 @@ _PROPERTIES = {
     "real": ("real", "The real parts of complex numbers, as a view; a real tensor itself."),
     "imag": ("imag", "The imaginary parts of complex numbers, as a view."),
 }
+
+
+def _form(packet: OpOverloadPacket) -> str:
+    """The form of a packet; of one that the index lacks, it is told from its overloads."""
+    form = _FORMS.get(f"{packet.namespace}::{packet.opname}")
+    return binding.form_of(packet) if form is None else form
 
 
 def _own_names() -> set[str]:
@@ -393,7 +395,7 @@ def _bind(name: str, value: Any) -> None:
     if isinstance(value, property) and value.fget is not None:
         methods.append(replay.Function(value.fget))
         value = property(methods[-1], doc=value.__doc__ or "")  # else it would ask for what is made when asked for
-    elif isinstance(value, types.FunctionType) and name != "__setitem__":  # which gives nothing
+    elif isinstance(value, (types.FunctionType, binding.Awaited)) and name != "__setitem__":  # which gives nothing
         methods.append(replay.Function(value))
         value = methods[-1]
     setattr(Tensor, name, value)
@@ -427,28 +429,22 @@ def bind() -> None:
     for name, instead in _REFUSED.items():
         setattr(Tensor, name, _refused(name, instead))
     for name, (opname, text) in _PROPERTIES.items():
-        _bind(name, property(_unary(getattr(ops.aten, opname).default), doc=text))
+        _bind(name, property(_unary(getattr(ops.aten, opname)), doc=text))
         taken.add(name)
     for packet in list(registry.packets.values()):
         name = packet.opname
         if packet.namespace != "aten" or name.startswith(("_", *_MODULES)) or name in taken:
             continue
-        if _takes_self(packet):
-            method = binding.method(packet)
-            _bind(name, _factory(method, True) if _is_factory(packet) else method)
+        form = _form(packet)
+        if "s" in form:
+            method = binding.method(packet, form)
+            _bind(name, _factory(method, True) if "p" in form else method)
     for alias, name in _ALIASES.items():
         for suffix in ("", "_"):  # in place, too
             if f"aten::{name}{suffix}" in registry.packets:
                 registry.aliases[f"aten::{alias}{suffix}"] = f"aten::{name}{suffix}"
                 if alias + suffix not in taken:
                     setattr(Tensor, alias + suffix, getattr(ops.aten, name + suffix))
-
-
-def _takes_self(packet: OpOverloadPacket) -> bool:
-    """Whether the first argument is the tensor itself; told from the text, since parsing every schema takes time."""
-    source = packet.first.schema_source
-    # Only the in-place and out= variants of declared ops make their schema on demand, and those are methods.
-    return not isinstance(source, str) or source.startswith(_SELF, source.index("(") + 1)
 
 
 #: Modules of the package whose functions are the ops of a prefix: `aten::linalg_inv` is `opweave.linalg.inv`.
@@ -461,7 +457,7 @@ def functions_of(module: str) -> dict[str, Any]:
     table: dict[str, Any] = {}
     for packet in list(registry.packets.values()):
         if packet.namespace == "aten" and packet.opname.startswith(prefix) and not packet.opname.endswith("_"):
-            function = binding.function(packet)
+            function = binding.function(packet, _form(packet))
             name = packet.opname.removeprefix(prefix)
             table[name] = replay.Function(function) if isinstance(function, types.FunctionType) else function
     return dict(sorted(table.items()))
@@ -477,8 +473,9 @@ def functions() -> dict[str, Any]:
             continue
         if name.startswith(_MODULES):
             continue
-        function = binding.function(packet)
-        if _is_factory(packet):
+        form = _form(packet)
+        function = binding.function(packet, form)
+        if "p" in form:
             function = _factory(function)
         table[name] = replay.Function(function) if isinstance(function, types.FunctionType) else function
     for alias, name in _ALIASES.items():
@@ -490,7 +487,8 @@ def functions() -> dict[str, Any]:
         Generator=random.Generator,
         is_tensor=is_tensor, numel=numel,
         pi=math.pi, inf=math.inf, nan=math.nan, e=math.e, newaxis=None,
-        **_of_families("METHODS"), **_of_families("FUNCTIONS"),
+        **{name: _METHODS[name] for names in index.METHODS.values() for name in names.split()},
+        **_awaited(index.FUNCTIONS),
     )  # fmt: skip
     return table
 

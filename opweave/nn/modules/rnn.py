@@ -10,12 +10,13 @@ from opweave.nn.modules.linear import empty
 from opweave.nn.modules.module import Module
 from opweave.nn.parameter import Parameter
 from opweave.nn.utils.rnn import PackedSequence
+from opweave.registry import families
 from opweave.registry.errors import ArgumentError, DomainError, ShapeError
 from opweave.registry.op import ops
-from opweave.registry.ops.cells import step
 from opweave.registry.tensor import Tensor, describe
 
 aten = ops.aten
+step: Any = families.family("cells").step
 #: Rows of weights for each hidden number.
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 

@@ -72,8 +72,8 @@ def document(instance: Any) -> str | None:
     if isinstance(packet, OpOverloadPacket):
         return _packet(packet)
     function = instance.__wrapped__
-    op = getattr(function, "of_op", None)
-    return summary(op.packet) if op is not None else function.__doc__
+    packet = getattr(function, "of_packet", None)
+    return summary(packet) if packet is not None else function.__doc__
 
 
 # ---- the parts -------------------------------------------------------------------------------------------------------
