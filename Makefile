@@ -64,6 +64,7 @@ lint: $(VENV)/.stamp-lint
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 stubs: $(VENV)/.stamp-test
+	$(BIN)/python -m opweave.op_index
 	$(BIN)/python -m opweave.typing_stubs
 	$(BIN)/python -m opweave.doc_examples
 

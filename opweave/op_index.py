@@ -3,12 +3,13 @@
     python -m opweave.op_index           # writes `registry/ops/index.py`
     python -m opweave.op_index --check   # says whether it is as it would be written
 
-What runs an op's declaration, and what changes it afterwards, is watched in another process, which loads all files.
+What declares an op, and that nothing else changes it, is watched in another process, which runs all files.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import subprocess
 import sys
 import textwrap
@@ -23,9 +24,10 @@ _TEXT = '''\
 """Names of ops and functions by the file of this folder that declares them; `python -m opweave.op_index` writes it.
 
 A name is followed by the letters of its form (`registry.binding.form_of`), and has its namespace where that is not
-`aten`. A name is of several files where each has overloads of it, or changes them.
+`aten`. A name is of several files where each has overloads of it.
 """
 
+# fmt: off
 PACKETS = {packets}
 
 #: Functions of the package that are no ops.
@@ -39,8 +41,14 @@ METHODS = {methods}
 _TELLING = {"_add": "op", "changed": "self", "batching": "decl", "replaying": "decl"}
 
 
-def _watch(found: dict[str, dict[str, None]], frame: FrameType, event: str) -> None:
-    """Note the file of ops that is being run, innermost, where an op is declared or changed."""
+def _watch(declared: dict[str, str], frame: FrameType, event: str) -> None:
+    """Note the file of ops that is being run, innermost, where an op is declared.
+
+    Raises
+    ------
+    RuntimeError
+        If another one changes it.
+    """
     code = frame.f_code
     if event != "call" or code.co_name not in _TELLING or "/registry/" not in code.co_filename:
         return
@@ -50,25 +58,26 @@ def _watch(found: dict[str, dict[str, None]], frame: FrameType, event: str) -> N
     while outer is not None:
         name = outer.f_globals.get("__name__", "")
         if outer.f_code.co_name == "<module>" and name.startswith(_FOLDER):
-            found.setdefault(f"{op.namespace}::{op.opname}", {})[name.removeprefix(_FOLDER)] = None
+            file = name.removeprefix(_FOLDER)
+            if declared.setdefault(op.name, file) != file:
+                raise RuntimeError(f"{op} of {declared[op.name]} is changed in {file}, which may not be run with it")
             return
         outer = outer.f_back
 
 
 def _index() -> str:
     """The text of the file; in a process that has not loaded opweave."""
-    found: dict[str, dict[str, None]] = {}
-    sys.setprofile(lambda frame, event, _: _watch(found, frame, event))
-    from opweave.registry import binding, families
-    from opweave.registry.op import registry
-
+    declared: dict[str, str] = {}
+    sys.setprofile(lambda frame, event, _: _watch(declared, frame, event))
+    binding, families, op = (
+        importlib.import_module(f"opweave.registry.{name}") for name in ("binding", "families", "op")
+    )
     modules = {name: families.family(name) for name in families.names()}
     sys.setprofile(None)
     packets: dict[str, list[str]] = {}
-    for full, files in found.items():
-        for file in files:
-            form = binding.form_of(registry.packets[full])
-            packets.setdefault(file, []).append(full.removeprefix("aten::") + f"/{form}" * bool(form))
+    for full, file in dict.fromkeys((name.partition(".")[0], file) for name, file in declared.items()):
+        form = binding.form_of(op.registry.packets[full])
+        packets.setdefault(file, []).append(full.removeprefix("aten::") + f"/{form}" * bool(form))
     tables = {
         which: {name: list(vars(module)[which]) for name, module in modules.items() if which in vars(module)}
         for which in ("FUNCTIONS", "METHODS")
@@ -82,7 +91,7 @@ def _table(words: dict[str, list[str]]) -> str:
     """A dict of words by file, as Python's source."""
     lines = ["{"]
     for name in sorted(words):
-        parts = textwrap.wrap(" ".join(words[name]), 110, break_long_words=False, break_on_hyphens=False)
+        parts = textwrap.wrap(" ".join(words[name]), 109, break_long_words=False, break_on_hyphens=False)
         texts = [repr(part + " " * (part is not parts[-1])).replace("'", '"') for part in parts]
         if len(texts) == 1 and len(name) + len(texts[0]) < 111:
             lines.append(f'    "{name}": {texts[0]},')

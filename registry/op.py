@@ -15,7 +15,7 @@ when a registration changes. Nothing else happens on a call.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ from opweave.registry.hooks import Hook
 from opweave.registry.interrupts import deferred
 from opweave.registry.kernels import Kernel, KeysetKernel, fallthrough_kernel
 from opweave.registry.keys import BACKENDS, DEVICE_KEYS, DispatchKey, DispatchKeySet
+from opweave.registry.operators import Operators
 from opweave.registry.packet import OpOverloadPacket
 from opweave.registry.results import may_be_linked
 from opweave.registry.schema import Argument, FunctionSchema, parse_schema
@@ -435,39 +436,6 @@ class Ops:
 
     def __reduce__(self) -> str:
         return "ops"
-
-
-class Operators(Mapping[str, OpOverload]):
-    """Ops by name, of files of `registry/ops` that have not been run, too: who asks for one has its file run.
-
-    Parameters
-    ----------
-    loaded : dict of str to OpOverload
-        Those that are there.
-    packets : dict of str to OpOverloadPacket
-        All packets, which know the files they wait for.
-    """
-
-    def __init__(self, loaded: dict[str, OpOverload], packets: dict[str, OpOverloadPacket]) -> None:
-        self._loaded, self._packets = loaded, packets
-
-    def __getitem__(self, name: str) -> OpOverload:
-        packet = self._packets.get(name.partition(".")[0])
-        if packet is not None and packet.is_waiting:
-            packet.overloads()
-        return self._loaded[name]
-
-    def _all(self) -> dict[str, OpOverload]:
-        for packet in [*self._packets.values()]:
-            if packet.is_waiting:
-                packet.overloads()
-        return self._loaded
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._all())
-
-    def __len__(self) -> int:
-        return len(self._all())
 
 
 class Registry:

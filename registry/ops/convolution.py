@@ -2,8 +2,8 @@
 
 There are three: the product with the windows, its adjoint in the input, which is transposed convolution too, and its
 adjoint in the weight. Each is linear in both operands and the derivative of one is the others, so second derivatives
-need nothing more. On the CPU native code has them (`registry.ops.windows.native`); what it has not, `registry/ops/windows.py` computes by
-products of arrays. Half types are computed in float32 and rounded once.
+need nothing more. On the CPU native code has them (`windows.native`); what it has not, `registry/ops/windows.py`
+computes by products of arrays. Half types are computed in float32 and rounded once.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Names of ops and functions by the file of this folder that declares them; `python -m opweave.op_index` writes it.
 
 A name is followed by the letters of its form (`registry.binding.form_of`), and has its namespace where that is not
-`aten`. A name is of several files where each has overloads of it, or changes them.
+`aten`. A name is of several files where each has overloads of it.
 """
 
+# fmt: off
 PACKETS = {
     "activation": (
         "relu/s relu_/s threshold_backward leaky_relu/s leaky_relu_/s leaky_relu_backward silu/s silu_/s silu_backward "
@@ -20,8 +21,8 @@ PACKETS = {
     ),
     "arithmetic": (
         "add/s add_/s sub/s sub_/s rsub/s mul/s mul_/s div/s div_/s floor_divide/s floor_divide_/s remainder/s "
-        "remainder_/s fmod/s fmod_/s pow/s pow_/s lerp/s lerp_/s addcmul/s addcmul_/s addcdiv/s addcdiv_/s gcd/s gcd_/s "
-        "lcm/s lcm_/s float_power/s float_power_/s positive/s abs/s abs_/s neg/s neg_/s sign/s sign_/s square/s "
+        "remainder_/s fmod/s fmod_/s pow/s pow_/s lerp/s lerp_/s addcmul/s addcmul_/s addcdiv/s addcdiv_/s gcd/s "
+        "gcd_/s lcm/s lcm_/s float_power/s float_power_/s positive/s abs/s abs_/s neg/s neg_/s sign/s sign_/s square/s "
         "square_/s sgn/s sgn_/s"
     ),
     "attention": "opweave::attention opweave::attention_backward",
@@ -35,7 +36,8 @@ PACKETS = {
         "bitwise_right_shift_/s isclose/s allclose/s equal/s"
     ),
     "complexes": (
-        "angle/s complex polar isreal/s view_as_real/s view_as_complex/s conj_physical/s conj_physical_/s real/s imag/s"
+        "angle/s complex polar isreal/s view_as_real/s view_as_complex/s conj_physical/s conj_physical_/s real/s "
+        "imag/s"
     ),
     "convolution": (
         "convolution opweave::convolution_weight convolution_backward conv1d conv_transpose1d conv2d conv_transpose2d "
@@ -63,16 +65,16 @@ PACKETS = {
     ),
     "draws": "poisson/s binomial _standard_gamma/s _standard_gamma_grad/s _sample_dirichlet/s",
     "dropout": (
-        "dropout native_dropout feature_dropout feature_dropout_/s alpha_dropout alpha_dropout_/s feature_alpha_dropout "
-        "feature_alpha_dropout_/s dropout_/s renorm/s renorm_/s embedding_renorm_/s"
+        "dropout native_dropout feature_dropout feature_dropout_/s alpha_dropout alpha_dropout_/s "
+        "feature_alpha_dropout feature_alpha_dropout_/s dropout_/s renorm/s renorm_/s embedding_renorm_/s"
     ),
     "elementary": (
         "atan2/s atan2_/s logaddexp/s xlogy/s xlogy_/s heaviside/s heaviside_/s hypot/s hypot_/s logaddexp2/s "
-        "special_xlog1py/s special_xlogy/s exp/s exp_/s exp2/s exp2_/s expm1/s expm1_/s sin/s sin_/s cos/s cos_/s tan/s "
-        "tan_/s atan/s atan_/s sinh/s sinh_/s cosh/s cosh_/s asinh/s asinh_/s log/s log_/s log2/s log2_/s log10/s "
-        "log10_/s log1p/s log1p_/s sqrt/s sqrt_/s rsqrt/s rsqrt_/s reciprocal/s reciprocal_/s asin/s asin_/s acos/s "
-        "acos_/s atanh/s atanh_/s acosh/s acosh_/s sigmoid/s sigmoid_/s tanh/s tanh_/s sigmoid_backward tanh_backward "
-        "deg2rad/s deg2rad_/s rad2deg/s rad2deg_/s sinc/s sinc_/s logit/s logit_/s"
+        "special_xlog1py/s special_xlogy/s exp/s exp_/s exp2/s exp2_/s expm1/s expm1_/s sin/s sin_/s cos/s cos_/s "
+        "tan/s tan_/s atan/s atan_/s sinh/s sinh_/s cosh/s cosh_/s asinh/s asinh_/s log/s log_/s log2/s log2_/s "
+        "log10/s log10_/s log1p/s log1p_/s sqrt/s sqrt_/s rsqrt/s rsqrt_/s reciprocal/s reciprocal_/s asin/s asin_/s "
+        "acos/s acos_/s atanh/s atanh_/s acosh/s acosh_/s sigmoid/s sigmoid_/s tanh/s tanh_/s sigmoid_backward "
+        "tanh_backward deg2rad/s deg2rad_/s rad2deg/s rad2deg_/s sinc/s sinc_/s logit/s logit_/s"
     ),
     "embedding": "embedding embedding_dense_backward _embedding_bag embedding_bag",
     "factorizations": (
@@ -85,8 +87,8 @@ PACKETS = {
         "frobenius_norm/s nuclear_norm/s histogram/sn"
     ),
     "fills": (
-        "bernoulli/s bernoulli_/s exponential/s exponential_/s cauchy/s cauchy_/s log_normal/s log_normal_/s "
-        "geometric/s geometric_/s random/s random_/s"
+        "exponential/s exponential_/s cauchy/s cauchy_/s log_normal/s log_normal_/s geometric/s geometric_/s random/s "
+        "random_/s bernoulli/s bernoulli_/s"
     ),
     "floats": (
         "floor/s floor_/s ceil/s ceil_/s trunc/s trunc_/s round/s round_/s copysign/s copysign_/s frac/s frac_/s "
@@ -113,7 +115,6 @@ PACKETS = {
         "cosine_embedding_loss one_hot/s"
     ),
     "matmul": "mm/s bmm/s mv/s dot/s addmm/s addmm_/s addmv/s addmv_/s baddbmm/s baddbmm_/s opweave::batched_mm/s",
-    "matmul_batching": "mm/s bmm/s mv/s dot/s addmm/s addmv/s baddbmm/s opweave::batched_mm/s",
     "matrix_functions": (
         "linalg_norm/s linalg_matrix_norm/s linalg_cond/s linalg_matrix_rank/s linalg_pinv/s pinverse/s "
         "linalg_matrix_exp/s matrix_exp/s linalg_matrix_power/s matrix_power/s linalg_tensorinv/s linalg_tensorsolve/s "
@@ -124,12 +125,12 @@ PACKETS = {
         "_native_batch_norm_legit_no_training batch_norm"
     ),
     "other_names": (
-        "special_expit/s special_exp2/s special_expm1/s special_erf/s special_erfc/s special_erfinv/s special_gammaln/s "
-        "special_digamma/s special_psi/s special_log1p/s special_sinc/s special_gammainc/s special_gammaincc/s "
-        "special_logit/s special_multigammaln/s special_polygamma special_logsumexp/s special_round/s special_softmax/s "
-        "special_log_softmax/s special_ndtr/s alias_copy/s as_strided_copy/s detach_copy/s diagonal_copy/s "
-        "expand_copy/smi narrow_copy/s permute_copy/smi select_copy/s slice_copy/s split_copy/sl "
-        "split_with_sizes_copy/sl squeeze_copy/sm t_copy/s transpose_copy/s unbind_copy/sl unfold_copy/s "
+        "special_expit/s special_exp2/s special_expm1/s special_erf/s special_erfc/s special_erfinv/s "
+        "special_gammaln/s special_digamma/s special_psi/s special_log1p/s special_sinc/s special_gammainc/s "
+        "special_gammaincc/s special_logit/s special_multigammaln/s special_polygamma special_logsumexp/s "
+        "special_round/s special_softmax/s special_log_softmax/s special_ndtr/s alias_copy/s as_strided_copy/s "
+        "detach_copy/s diagonal_copy/s expand_copy/smi narrow_copy/s permute_copy/smi select_copy/s slice_copy/s "
+        "split_copy/sl split_with_sizes_copy/sl squeeze_copy/sm t_copy/s transpose_copy/s unbind_copy/sl unfold_copy/s "
         "unsqueeze_copy/s view_copy/smi view_as_complex_copy/s view_as_real_copy/s unsafe_split/sl "
         "unsafe_split_with_sizes/sl unsafe_chunk/sl reshape_as/s sum_to_size/smi conj/s resolve_conj/s resolve_neg/s"
     ),
@@ -204,17 +205,18 @@ PACKETS = {
         "special_hermite_polynomial_he special_laguerre_polynomial_l special_legendre_polynomial_p"
     ),
     "spectra": (
-        "_linalg_eigh/n linalg_eigh/sn linalg_eigvalsh/s linalg_eig/sn _linalg_eigvals/s linalg_eigvals/s _linalg_svd/n "
-        "linalg_svd/n linalg_svdvals svd/sn linalg_ldl_factor_ex/sn linalg_ldl_factor/sn linalg_ldl_solve"
+        "_linalg_eigh/n linalg_eigh/sn linalg_eigvalsh/s linalg_eig/sn _linalg_eigvals/s linalg_eigvals/s "
+        "_linalg_svd/n linalg_svd/n linalg_svdvals svd/sn linalg_ldl_factor_ex/sn linalg_ldl_factor/sn "
+        "linalg_ldl_solve"
     ),
     "statistics": (
-        "var/sm std/sm var_mean/sm std_mean/sm median/sn nanmedian/sn quantile/s nanquantile/s mode/sn cov/s corrcoef/s "
-        "histc/s bincount/s"
+        "var/sm std/sm var_mean/sm std_mean/sm median/sn nanmedian/sn quantile/s nanquantile/s mode/sn cov/s "
+        "corrcoef/s histc/s bincount/s"
     ),
     "view": (
         "permute/smi transpose/s t/s numpy_T/s mT/s mH/s adjoint/s matrix_H/s swapaxes/s swapdims/s movedim/s "
-        "expand/smi expand_as/s broadcast_to/smi squeeze/sm unsqueeze/s alias/s detach/s as_strided/s t_/s transpose_/s "
-        "swapaxes_/s swapdims_/s unsqueeze_/s squeeze_/sm as_strided_/s resize_/smi"
+        "expand/smi expand_as/s broadcast_to/smi squeeze/sm unsqueeze/s alias/s detach/s as_strided/s t_/s "
+        "transpose_/s swapaxes_/s swapdims_/s unsqueeze_/s squeeze_/sm as_strided_/s resize_/smi"
     ),
     "windowing": "hann_window/p hamming_window/p blackman_window/p bartlett_window/p kaiser_window/p stft/s istft/s",
 }

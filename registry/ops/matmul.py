@@ -17,6 +17,7 @@ from opweave.registry.device import cpu
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.hooks import Hook
 from opweave.registry.op import ops
+from opweave.registry.ops import matmul_batching
 from opweave.registry.ops.kinds import extern
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.ops.whole_products import whole_product
@@ -430,3 +431,6 @@ def _(make: Make) -> Samples:
 
 for _decl in (mm, bmm, batched_mm, mv, dot, addmm, addmv, baddbmm):
     _decl.sample_dtypes = TYPES
+
+for _decl in (mm, batched_mm, bmm, mv, dot, addmm, addmv, baddbmm):
+    _decl.batching(getattr(matmul_batching, _decl.__name__))

@@ -1,4 +1,7 @@
-"""Products of batches of examples, as `vmap` has them: each is one product, with the examples as rows or as a batch."""
+"""Products of batches of examples, as `vmap` has them: each is one product, with the examples as rows or as a batch.
+
+The rules of the ops of `matmul`, by their names.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,10 @@ from typing import Any
 from opweave.registry.batched import Level, make_batched
 from opweave.registry.batching import bound, check_example, front, is_at, joined, parted, ranked, stretched, wrap
 from opweave.registry.op import OpOverload, ops
-from opweave.registry.ops import matmul
 from opweave.registry.tensor import Tensor
 
 
-@matmul.mm.batching
-def _mm(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def mm(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     check_example(op, args, kwargs)
     a, b = args
     aten = ops.aten
@@ -34,8 +35,7 @@ def _rows(a: Tensor, b: Tensor) -> Tensor:
     return ops.aten.view.default(product, [size, rows, b._sizes[1]])
 
 
-@matmul.batched_mm.batching
-def _batched_mm(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def batched_mm(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     check_example(op, args, kwargs)
     a, b, order = args
     order = [0, *[d + 1 for d in order]]
@@ -43,15 +43,13 @@ def _batched_mm(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dic
     return wrap(ops.opweave.batched_mm.default(a, b, order), level)
 
 
-@matmul.bmm.batching
-def _bmm(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def bmm(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     check_example(op, args, kwargs)
     a, b = (joined(t, level) for t in args)
     return wrap(parted(ops.aten.bmm.default(a, b), level), level)
 
 
-@matmul.mv.batching
-def _mv(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def mv(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     check_example(op, args, kwargs)
     a, b = args
     aten = ops.aten
@@ -66,8 +64,7 @@ def _mv(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, A
     return wrap(aten.squeeze.dim(aten.bmm.default(front(a, level), column), -1), level)
 
 
-@matmul.dot.batching
-def _dot(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def dot(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     check_example(op, args, kwargs)
     a, b = args
     aten = ops.aten
@@ -79,8 +76,7 @@ def _dot(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, 
     return wrap(aten.view.default(aten.bmm.default(row, column), [level.size]), level)
 
 
-@matmul.addmm.batching
-def _addmm(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def addmm(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     check_example(op, args, kwargs)
     values = bound(op, args, kwargs)
     term, a, b = values["self"], values["mat1"], values["mat2"]
@@ -95,8 +91,7 @@ def _addmm(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str
     return wrap(product, level)
 
 
-@matmul.addmv.batching
-def _addmv(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def addmv(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     check_example(op, args, kwargs)
     values = bound(op, args, kwargs)
     aten = ops.aten
@@ -108,8 +103,7 @@ def _addmv(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str
     return wrap(aten.squeeze.dim(product, -1), level)
 
 
-@matmul.baddbmm.batching
-def _baddbmm(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def baddbmm(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     check_example(op, args, kwargs)
     values = bound(op, args, kwargs)
     term, a, b = values["self"], values["batch1"], values["batch2"]

@@ -20,7 +20,7 @@ from opweave.registry.autograd import surface as autograd_surface
 from opweave.registry.errors import DTypeError, UnsupportedError
 from opweave.registry.memory_format import strided
 from opweave.registry.op import OpOverload, ops, registry
-from opweave.registry.ops import arithmetic, comparison, copies, creation, index, matmul_batching, random, subscript
+from opweave.registry.ops import copies, creation, index, random, subscript
 from opweave.registry.packet import OpOverloadPacket
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe, from_numpy

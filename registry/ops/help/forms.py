@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from inspect import Parameter, Signature
 from typing import Any
 
-from opweave.registry.binding import may_be_written_out
+from opweave.registry.binding import form_of
 from opweave.registry.entry import identifier
 from opweave.registry.op import OpOverload
 from opweave.registry.packet import OpOverloadPacket
@@ -186,7 +186,7 @@ def forms(packet: OpOverloadPacket, method: bool = False) -> list[Signature]:
     """
     overloads = [getattr(packet, name) for name in packet.overloads()]
     outs = [op for op in overloads if is_out(op)]
-    several, one = may_be_written_out(packet, 1 if method else 0)
+    may_be_written_out = ("m" if method else "f") in form_of(packet)
     found: list[Signature] = []
     for op in overloads:
         if op in outs and len(outs) < len(overloads):
@@ -202,7 +202,7 @@ def forms(packet: OpOverloadPacket, method: bool = False) -> list[Signature]:
         found.append(Signature(parameters, return_annotation=returns))
         positional = [p for p in parameters if p.kind is Parameter.POSITIONAL_OR_KEYWORD]
         argument = op._schema.arguments[1 if method else 0] if positional else None
-        if argument is None or len(positional) != 1 or not (several if method else one):
+        if argument is None or len(positional) != 1 or not may_be_written_out:
             continue
         if isinstance(argument.type.required, ListType) and argument.type.required.element in INTS:
             spread = Parameter(positional[0].name, Parameter.VAR_POSITIONAL, annotation="Int")
