@@ -173,6 +173,16 @@ def fresh_caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             os.environ[name] = value
 
 
+@pytest.fixture(autouse=True)
+def environment_stays() -> Iterator[None]:
+    """A test leaves the environment as it was: processes that later tests start would begin with other variables."""
+    before = dict(os.environ)
+    yield
+    now = dict(os.environ)
+    changed = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+    assert not [name for name in changed if name != "PYTEST_CURRENT_TEST"], "variables that a test left changed"
+
+
 @pytest.fixture
 def forget() -> Iterator[None]:
     """What a test registers is gone after it."""

@@ -501,7 +501,7 @@ def test_launches_in_functions_of_control_flow(
     agree(thrice, rand(7, 100), dynamic=dynamic)
 
 
-def test_what_wins_is_told(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_wins_is_told(caplog: pytest.LogCaptureFixture) -> None:
     from triton import knobs
 
     x, w = rand(7, 100), rand(100)
@@ -510,8 +510,8 @@ def test_what_wins_is_told(caplog: pytest.LogCaptureFixture, monkeypatch: pytest
         "launch of map_kernel; before x mul; after out abs, sqrt, mul; tuned when it runs: unfused, or one of 3 of 3"
         in (report(around(kernel), x, w))
     )
-    monkeypatch.setattr(knobs.autotuning, "print", False)
-    with caplog.at_level(logging.DEBUG, logger="opweave.fusion"):
+    with knobs.autotuning.scope(), caplog.at_level(logging.DEBUG, logger="opweave.fusion"):
+        knobs.autotuning.print = False
         opweave.compile(around(tuned(do_bench=Bench(5))))(x, w)
     text = caplog.records[-1].getMessage()
     assert "launch of map_kernel, key (700,): BLOCK=64, num_warps=4, the fastest" in text
