@@ -58,6 +58,8 @@ def load(*names: str) -> bool:
     bool
         Whether all have been run to the end, which one is not that asks for others.
     """
+    if is_declaring() and all(map(is_run, names)):
+        return False
     with _lock, deferred(patient=False), uncollected():
         _Declaring.thread = threading.get_ident()
         _Declaring.depth += 1
