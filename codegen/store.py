@@ -19,8 +19,6 @@ import hashlib
 import json
 import logging
 import os
-import secrets
-import shutil
 import stat
 from collections.abc import Generator, Mapping
 from pathlib import Path
@@ -287,7 +285,7 @@ def _write_file(folder: int, name: str, content: bytes) -> None:
 
 
 def _place(root: int, key: str, files: Mapping[str, bytes]) -> bool:
-    fresh = f".new-{secrets.token_hex(8)}"
+    fresh = f".new-{os.urandom(8).hex()}"
     os.mkdir(fresh, 0o700, dir_fd=root)
     try:
         with _descriptor(os.open(fresh, _FOLDER | os.O_NOFOLLOW, dir_fd=root)) as folder:
@@ -315,7 +313,7 @@ def _put_in_place(root: int, fresh: str, key: str, files: Mapping[str, bytes]) -
                 return True
         except DAMAGE:
             pass
-    old = f".old-{secrets.token_hex(8)}"
+    old = f".old-{os.urandom(8).hex()}"
     os.rename(key, old, src_dir_fd=root, dst_dir_fd=root)
     try:
         os.rename(fresh, key, src_dir_fd=root, dst_dir_fd=root)
@@ -336,6 +334,8 @@ def _remove(root: int, name: str) -> None:
             return
         if status.st_mode & 0o700 != 0o700:
             os.chmod(name, 0o700, dir_fd=root)
+        import shutil  # it loads much, and most processes remove nothing
+
         shutil.rmtree(name, ignore_errors=True, dir_fd=root)
     except OSError as error:
         let_through(error)
@@ -352,9 +352,23 @@ def _descriptor(opened: int) -> Generator[int]:
 # ---- for this process only -------------------------------------------------------------------------------------------
 
 
+class _Private(Store):
+    """Entries in a folder that is made when something is to be kept, as in few processes."""
+
+    def __init__(self) -> None:
+        self._otherwise = "the files of compiled code are only in memory"
+
+    @functools.cached_property
+    def root(self) -> Path | None:
+        return _temporary_folder() if _CAN_KEEP else None
+
+    def read(self, key: str) -> dict[str, bytes] | None:
+        return super().read(key) if "root" in vars(self) else None
+
+
 @functools.cache
 def _private_of(process: int) -> Store:
-    return Store(_temporary_folder(), "the files of compiled code are only in memory")
+    return _Private()
 
 
 def private() -> Store:

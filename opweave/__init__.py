@@ -14,6 +14,16 @@ import typing as _typing
 from opweave.registry.interrupts import deferred as _deferred
 from opweave.registry.loading import uncollected as _uncollected
 
+
+def _supply_products(matmul: _typing.Any) -> None:
+    matmul.large.supply(lambda *args: _load_heavy("opweave.codegen.blas").multiply(*args))
+    matmul.narrow.supply(lambda *args: _load_heavy("opweave.codegen.narrow_products").multiply(*args))
+
+
+def _supply_convolutions(convolution: _typing.Any) -> None:
+    convolution.native.supply(lambda *args: _load_heavy("opweave.codegen.convolution").convolve(*args))
+
+
 # Interrupted half way, it could not be imported again: its modules declare ops, and NumPy loads once a process.
 with _deferred(patient=False), _uncollected():
     from opweave import library
@@ -90,7 +100,7 @@ with _deferred(patient=False), _uncollected():
         ops,
         registry as _registry,
     )
-    from opweave.registry.ops import matmul as _matmul, surface as _surface, windows as _windows
+    from opweave.registry.ops import surface as _surface
     from opweave.registry.packet import OpOverloadPacket
     from opweave.registry.printing import get_printoptions, set_printoptions
     from opweave.registry.promote import result_type
@@ -113,9 +123,8 @@ with _deferred(patient=False), _uncollected():
         _scalar.native.supply(lambda name, x: _load_heavy("opweave.codegen.eager_math").apply(name, x))
         _scalar.convert.supply(lambda x, out: _load_heavy("opweave.codegen.half_casts").convert(x, out))
         _rows.native.supply(lambda *args: _load_heavy("opweave.codegen.rows").run(*args))
-        _matmul.large.supply(lambda *args: _load_heavy("opweave.codegen.blas").multiply(*args))
-        _windows.native.supply(lambda *args: _load_heavy("opweave.codegen.convolution").convolve(*args))
-        _matmul.narrow.supply(lambda *args: _load_heavy("opweave.codegen.narrow_products").multiply(*args))
+        _families.when_run("matmul", _supply_products)
+        _families.when_run("convolution", _supply_convolutions)
     if _os.environ.get("OPWEAVE_LOGS"):  # kernels are compiled and launched without the compiler, too
         _importlib.import_module("opweave.runtime.logging")
 

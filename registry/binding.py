@@ -22,12 +22,11 @@ were written.
 from __future__ import annotations
 
 import inspect
-import types
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from opweave.registry import families
+from opweave.registry import families, replay
 from opweave.registry.argument_names import OTHER_NAMES, respell
 from opweave.registry.described import Document, Signed
 from opweave.registry.errors import ArgumentError, AutogradError, DTypeError
@@ -166,7 +165,7 @@ def _given(packet: OpOverloadPacket, form: str) -> Callable[..., Any]:
     return tupled
 
 
-class Awaited:
+class Awaited(replay.Function):
     __doc__: Any = Document(
         """A Python function of a file of `registry/ops` that is run when the function is first called.
 
@@ -179,8 +178,8 @@ class Awaited:
     __signature__ = Signed()
 
     def __init__(self, family: str, name: str) -> None:
-        self.family, self.__name__ = family, name
-        self.__qualname__ = name
+        self.family = family
+        self.__name__ = self.__qualname__ = name
         self.__module__ = f"opweave.registry.ops.{family}"
 
     @cached_property
@@ -191,9 +190,6 @@ class Awaited:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.__wrapped__(*args, **kwargs)
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else types.MethodType(self, instance)
 
     def __repr__(self) -> str:
         return f"<function {self.__name__}>"

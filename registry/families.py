@@ -17,6 +17,7 @@ import importlib
 import os
 import sys
 import threading
+from collections.abc import Callable
 from types import ModuleType
 
 from opweave.registry import forking
@@ -28,6 +29,8 @@ _PACKAGE = "opweave.registry.ops"
 NAMESPACES = ("aten", "opweave")
 #: Files of the folder that declare none.
 _OTHERS = ("__init__", "index", "surface")
+
+_then: dict[str, Callable[[ModuleType], None]] = {}
 
 #: Held while files are run; whoever holds it takes no other lock.
 _lock = forking.short_lock()
@@ -66,11 +69,28 @@ def load(*names: str) -> bool:
         try:
             for name in names:
                 importlib.import_module(f"{_PACKAGE}.{name}")
+            if _Declaring.depth == 1:
+                for name in [name for name in _then if is_run(name)]:
+                    _then.pop(name)(sys.modules[f"{_PACKAGE}.{name}"])
         finally:
             _Declaring.depth -= 1
             if not _Declaring.depth:
                 _Declaring.thread = 0
         return not _Declaring.depth
+
+
+def when_run(name: str, function: Callable[[ModuleType], None]) -> None:
+    """Call a function with a file of `registry/ops` once it has been run, before anybody sees an op of it.
+
+    Parameters
+    ----------
+    name : str
+        The file, which was not run yet.
+    function : callable
+        Supplies its hooks, say. It takes no lock, and imports nothing.
+    """
+    assert not is_run(name) and name not in _then
+    _then[name] = function
 
 
 def family(name: str) -> ModuleType:

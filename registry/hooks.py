@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, ParamSpec, TypeVar
 
+from opweave.registry.families import is_declaring
 from opweave.registry.replay import forget
 
 P = ParamSpec("P")
@@ -35,6 +36,7 @@ class Hook(Generic[P, R]):
 
     def supply(self, function: Callable[P, R]) -> Callable[P, R]:
         """Set the function, and give it back; so it is a decorator, too."""
-        forget()  # what native code replays does not call it
+        if not is_declaring():
+            forget()  # what native code replays does not call it
         self.call = function
         return function

@@ -59,10 +59,8 @@ def named(packet: OpOverloadPacket) -> Callable[..., Any]:
     """The op, whose results have names, as a function that gives them so."""
     name = packet.opname
     classes.packets.setdefault(name, packet)
-    kind: Any = None
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        nonlocal kind
         if type(kwargs.get("out")) in (tuple, list):
             kwargs.update(_by_name(packet, kwargs.pop("out")))
         elif len(args) > 1 and type(args[1]) in (int, bool, str) and kwargs.get("out") is not None:
@@ -71,9 +69,7 @@ def named(packet: OpOverloadPacket) -> Callable[..., Any]:
         found = packet(*args, **kwargs)
         if type(found) not in (tuple, list):
             return found
-        if kind is None:
-            kind = classes[name]
-        return kind._make(found)
+        return classes[name]._make(found)
 
     function.__name__ = function.__qualname__ = name
     function.op_packet = packet  # type: ignore[attr-defined]  # its signature and its docstring follow from it

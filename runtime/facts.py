@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from opweave.registry.autograd.graph import grad_fn_of
+from opweave.registry.binding import Awaited
 from opweave.registry.custom_op import CustomOpDef
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
@@ -176,6 +177,8 @@ class _Describe:
             return f"{kind.__name__} {value}"
         if isinstance(value, (OpOverload, OpOverloadPacket, Namespace, Ops, HigherOrderOperator)):
             return self._op(value)
+        if isinstance(value, Awaited):
+            return f"awaited {value.__module__}.{value.__name__}"
         if isinstance(value, Function):
             return f"replayed {self(value.__wrapped__)}"
         if isinstance(value, CustomOpDef):
@@ -249,7 +252,11 @@ class _Describe:
                 raise Untellable(f"{value}")
             return f"op {value.name} {op_facts(value)}"
         if isinstance(value, OpOverloadPacket):
-            return f"ops {', '.join(self(getattr(value, name)) for name in value.overloads())}"
+            if registry.packets.get(f"{value.namespace}::{value.opname}") is not value:
+                raise Untellable(f"{value}")
+            # Of built-in ops there is nothing to tell, and most wait for their file to be run.
+            users = [] if value.is_waiting else [op for op in value._overloads.values() if op.decl is None]
+            return f"ops {value} {', '.join(map(self, users))}"
         if isinstance(value, HigherOrderOperator):
             raise Untellable(f"{value}")
         return f"{type(value).__name__} {value}"

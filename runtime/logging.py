@@ -7,14 +7,13 @@ that takes work to build with ``if channel.isEnabledFor(DEBUG)``, or pass the wo
 
 from __future__ import annotations
 
-import difflib
 import logging
 import os
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from opweave.registry.errors import ArgumentError
+from opweave.registry.errors import ArgumentError, close_names
 
 CHANNELS: dict[str, str] = {
     "graph": "the graph as captured, runnable as it stands",
@@ -80,7 +79,7 @@ def set_logs(channels: str | Iterable[str]) -> None:
         names = list(CHANNELS)
     for name in names:
         if name not in CHANNELS:
-            close = difflib.get_close_matches(name, CHANNELS, n=1)
+            close = close_names(name, CHANNELS, 1)
             raise ArgumentError(
                 f"OPWEAVE_LOGS: no channel named {name!r}",
                 got=",".join(names),

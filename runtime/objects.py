@@ -15,6 +15,7 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from opweave.registry.binding import Awaited
 from opweave.registry.errors import Site, UnrecordedError, UnsupportedError
 from opweave.registry.op import Namespace, OpOverload, Ops
 from opweave.registry.packet import OpOverloadPacket
@@ -71,9 +72,11 @@ class ObjectGuards(WorldGuards):
             self._type(source, value)
         elif isinstance(value, types.ModuleType):
             self._module(source, value)
+        elif isinstance(value, Awaited):
+            return  # a function of opweave's own
         elif isinstance(value, Function):
             self.look_into(source, value.__wrapped__)
-        elif isinstance(value, OpOverloadPacket):
+        elif isinstance(value, OpOverloadPacket) and not value.is_waiting:  # for which no user registered anything
             for name in value.overloads():
                 self.op_rules(getattr(value, name), source.site)
 

@@ -8,7 +8,6 @@ is noted, and one that was not followed has to be, before what was traced may be
 from __future__ import annotations
 
 import gc
-import re
 import sys
 import types
 from collections.abc import Iterable, Iterator
@@ -21,7 +20,7 @@ from opweave.registry.interrupts import contextmanager, let_through
 from opweave.runtime.purity import THIRD_PARTY, is_library
 
 #: Code that libraries make of text without saying whose it is.
-_GENERATED = re.compile(r"<class 'networkx|<lambdifygenerated|<attrs")
+_GENERATED = ("<class 'networkx", "<lambdifygenerated", "<attrs")
 
 
 _IMPORTS = frozenset({"importlib", "_frozen_importlib", "_frozen_importlib_external", "zipimport", "linecache"})
@@ -91,7 +90,7 @@ class Watch:
             is_library(module)
             or (module or "").startswith("namedtuple_")
             or is_own_file(code.co_filename)
-            or _GENERATED.match(code.co_filename)
+            or code.co_filename.startswith(_GENERATED)
         ):
             return
         if code.co_name == "<module>" or self._foreign(frame.f_back):

@@ -26,7 +26,7 @@ from pathlib import Path
 _FOLDER = Path(__file__).parent
 #: Processors under the name that files here have.
 _MACHINES = {"arm64": "aarch64", "AMD64": "x86_64"}
-_NUMBER = re.compile(r"@([\w.-]+)@")
+_NUMBER = r"@([\w.-]+)@"
 
 
 def machine() -> str:
@@ -55,4 +55,4 @@ def source(*names: str, numbers: Mapping[str, object], of: str | None = None) ->
     files = [_FOLDER / f"{name}.{own}.ll" for name in names]
     found = [file if file.exists() else _FOLDER / f"{name}.ll" for name, file in zip(names, files, strict=True)]
     text = "\n".join(file.read_text() for file in found)
-    return _NUMBER.sub(lambda match: str(numbers[match[1]]), text)
+    return re.sub(_NUMBER, lambda match: str(numbers[match[1]]), text)

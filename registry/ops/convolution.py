@@ -2,8 +2,8 @@
 
 There are three: the product with the windows, its adjoint in the input, which is transposed convolution too, and its
 adjoint in the weight. Each is linear in both operands and the derivative of one is the others, so second derivatives
-need nothing more. On the CPU native code has them (`windows.native`); what it has not, `registry/ops/windows.py`
-computes by products of arrays. Half types are computed in float32 and rounded once.
+need nothing more. On the CPU native code has them (`native`); what it has not, `registry/ops/windows.py` computes by
+products of arrays. Half types are computed in float32 and rounded once.
 """
 
 from __future__ import annotations
@@ -17,18 +17,23 @@ from opweave.registry import dtypes
 from opweave.registry.batched import Level, make_batched
 from opweave.registry.batching import bound, call, check_example, is_at, joined, one_by_one, parted, stretched, wrap
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
+from opweave.registry.hooks import Hook
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.copies import format_of, laid_out, spec_like
 from opweave.registry.ops.gradients import conjugate
 from opweave.registry.ops.kinds import composite, extern
 from opweave.registry.ops.samples import Make, Samples
-from opweave.registry.ops.windows import Windows, correlate, correlate_innermost, correlate_weight, native, spread
+from opweave.registry.ops.windows import Windows, correlate, correlate_innermost, correlate_weight, spread
 from opweave.registry.promote import common_device
 from opweave.registry.scalar import converted
 from opweave.registry.spec import TensorSpec, contiguous, is_contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 Sizes = Sequence[int]
+
+#: Writes a convolution or an adjoint on the CPU: form, result, operands, bias, groups and windows. `opweave` supplies
+#: it. It has no other types than `_TYPES`, and three spatial dimensions at most.
+native: Hook[[str, Tensor, Tensor, Tensor, Tensor | None, int, Sizes, Sizes, Sizes], None] = Hook()
 
 _TYPES = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 

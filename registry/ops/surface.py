@@ -19,7 +19,7 @@ from opweave.registry import binding, dtypes, families, replay
 from opweave.registry.autograd import surface as autograd_surface
 from opweave.registry.errors import DTypeError, UnsupportedError
 from opweave.registry.memory_format import strided
-from opweave.registry.op import OpOverload, ops, registry
+from opweave.registry.op import ops, registry
 from opweave.registry.ops import copies, creation, index, random, subscript
 from opweave.registry.packet import OpOverloadPacket
 from opweave.registry.symbolic import Symbolic
@@ -111,17 +111,17 @@ def _operand(value: Any) -> Any:
     return NotImplemented
 
 
-def _binary(op: OpOverload, swap: bool = False) -> Callable[[Tensor, Any], Any]:
+def _binary(packet: OpOverloadPacket, overload: str = "Tensor", swap: bool = False) -> Callable[[Tensor, Any], Any]:
     def forward(self: Tensor, other: Any) -> Any:
         if not isinstance(other, Tensor) and type(other) not in (int, float):
             other = _operand(other)
             if other is NotImplemented:
                 return NotImplemented
-        return op._entry(self, other)  # two arguments always bind
+        return getattr(packet, overload)._entry(self, other)  # two arguments always bind
 
     def reflected(self: Tensor, other: Any) -> Any:
         other = _operand(other)
-        return NotImplemented if other is NotImplemented else op(other, self)
+        return NotImplemented if other is NotImplemented else getattr(packet, overload)(other, self)
 
     return reflected if swap else forward
 
@@ -143,19 +143,19 @@ def _divided(self: Tensor, other: Any) -> Any:
 def _operators() -> dict[str, Callable[..., Any]]:
     aten = ops.aten
     table: dict[str, Callable[..., Any]] = {}
-    both = {"add": aten.add.Tensor, "sub": aten.sub.Tensor, "mul": aten.mul.Tensor, "truediv": aten.div.Tensor,
-            "floordiv": aten.floor_divide.default, "mod": aten.remainder.Tensor, "pow": aten.pow.Tensor_Tensor,
-            "and": aten.bitwise_and.Tensor, "or": aten.bitwise_or.Tensor, "xor": aten.bitwise_xor.Tensor,
-            "lshift": aten.bitwise_left_shift.Tensor, "rshift": aten.bitwise_right_shift.Tensor,
-            "matmul": aten.matmul.default}  # fmt: skip
-    for name, op in both.items():
-        table[f"__{name}__"] = _binary(op)
-        table[f"__r{name}__"] = _binary(op, swap=True)
-        written = registry.packets.get(f"aten::{op.opname}_")
+    both = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide",
+            "mod": "remainder", "pow": "pow", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+            "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift", "matmul": "matmul"}  # fmt: skip
+    overloads = {"floordiv": "default", "pow": "Tensor_Tensor", "matmul": "default"}
+    for name, opname in both.items():
+        packet, overload = getattr(aten, opname), overloads.get(name, "Tensor")
+        table[f"__{name}__"] = _binary(packet, overload)
+        table[f"__r{name}__"] = _binary(packet, overload, swap=True)
+        written = registry.packets.get(f"aten::{opname}_")
         if written is not None:
-            table[f"__i{name}__"] = _binary(written.Tensor)
+            table[f"__i{name}__"] = _binary(written)
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
-        table[f"__{name}__"] = _binary(getattr(aten, name).Tensor)
+        table[f"__{name}__"] = _binary(getattr(aten, name))
     for name, packet in (("neg", aten.neg), ("abs", aten.abs), ("invert", aten.bitwise_not)):
         table[f"__{name}__"] = _unary(packet)
     table["__rtruediv__"] = table["__rdiv__"] = _divided

@@ -9,18 +9,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
-
-from opweave.registry.hooks import Hook
-
-if TYPE_CHECKING:
-    from opweave.registry.tensor import Tensor
+from typing import Any
 
 Sizes = Sequence[int]
-
-#: Writes a convolution or an adjoint on the CPU: form, result, operands, bias, groups and windows. `opweave` supplies
-#: it. It has no other types than floats of 16, 32 and 64 bits, and three spatial dimensions at most.
-native: Hook[[str, Tensor, Tensor, Tensor, Tensor | None, int, Sizes, Sizes, Sizes], None] = Hook()
 
 #: Bytes of the columns made at once.
 _BLOCK = 1 << 22
