@@ -16,7 +16,7 @@ import numpy as np
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
 from opweave.registry.loading import load_heavy
-from opweave.registry.op import ops
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.tensor import Tensor, allocate
 
 if TYPE_CHECKING:
@@ -197,8 +197,15 @@ def _code(stored: str) -> Any:
 
 # ---- nodes ---------------------------------------------------------------------------------------------------------
 
-_PRODUCTS = (ops.aten.mm.default, ops.aten.bmm.default, ops.opweave.batched_mm.default, ops.aten._int_mm.default)
-_SUMS = (ops.aten.addmm.default, ops.aten.baddbmm.default)
+
+@functools.cache
+def _products() -> tuple[OpOverload, ...]:  # not before they are asked for: their files may not have been run
+    return ops.aten.mm.default, ops.aten.bmm.default, ops.opweave.batched_mm.default, ops.aten._int_mm.default
+
+
+@functools.cache
+def _sums() -> tuple[OpOverload, ...]:
+    return ops.aten.addmm.default, ops.aten.baddbmm.default
 
 
 class Product(NamedTuple):
@@ -213,9 +220,9 @@ class Product(NamedTuple):
 
 def product_of(node: Node) -> Product | None:
     """What a call computes, if it is a product that native code makes."""
-    if node.target in _PRODUCTS:
+    if node.target in _products():
         found = Product(*node.args[:2])  # a third says how the result lies
-    elif node.target in _SUMS:
+    elif node.target in _sums():
         term, a, b = node.args
         alpha, beta = (node.kwargs.get(name, 1) for name in ("alpha", "beta"))
         if not all(type(factor) in (int, float) for factor in (alpha, beta)):
