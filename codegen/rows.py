@@ -39,7 +39,7 @@ _LEAST_BLOCK = 32
 _LANES = 16
 
 #: Functions by what they are in LLVM: of one number, of several, and to truths.
-_FORMULAS = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "erf")
+_FORMULAS = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "erf", "fmod", "floor_divide")
 _INTRINSICS = {"sqrt": "sqrt", "abs": "fabs", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint"}
 _COMPARISONS = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge", "==": "oeq", "!=": "une"}
 #: What is kept for a later pass.

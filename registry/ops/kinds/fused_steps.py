@@ -29,7 +29,8 @@ _OF_NUMBERS: dict[Any, str] = {
     np.absolute: "abs", np.sqrt: "sqrt", np.exp: "exp", np.exp2: "exp2", np.expm1: "expm1", np.log: "log",
     np.log2: "log2", np.log10: "log10", np.log1p: "log1p", np.tanh: "tanh", erf_of_array: "erf", np.floor: "floor",
     np.ceil: "ceil", np.trunc: "trunc", np.rint: "rint", np.maximum: "maximum",
-    np.minimum: "minimum", np.clip: "clip", np.sign: "sign", np.square: "square",
+    np.minimum: "minimum", np.clip: "clip", np.sign: "sign", np.square: "square", np.fmod: "fmod",
+    np.floor_divide: "floor_divide",
 }  # fmt: skip
 _TO_TRUTHS: dict[Any, str] = {
     np.less: "<", np.less_equal: "<=", np.greater: ">", np.greater_equal: ">=", np.equal: "==", np.not_equal: "!=",
@@ -45,7 +46,7 @@ _OTHER_BITS = (
     np.exp, np.exp2, np.expm1, np.log, np.log2, np.log10, np.log1p, np.tanh,
 )  # fmt: skip
 #: Steps that NumPy takes element by element.
-_SLOW = (np.sign, erf_of_array)
+_SLOW = (np.sign, erf_of_array, np.fmod, np.floor_divide)
 _SINGLE, _TRUTH = np.dtype(np.float32), np.dtype(np.bool_)
 _HALF_BYTES = 2
 
