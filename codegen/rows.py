@@ -405,6 +405,9 @@ class _Writer:
     def apply_not(self, x: Operand) -> Operand:
         return self.em.inst(f"xor {self.mask} {x}, {splat(Constant('true'), 'i1', self.w)}")
 
+    def apply_truth(self, x: Operand) -> Operand:
+        return self.f.compare("une", x, self.f.const(0.0))
+
     def apply_isnan(self, x: Operand) -> Operand:
         return self.f.compare("uno", x, x)
 
@@ -579,7 +582,9 @@ def run(
     return [] if partial is None else [partial[:, place, :length] for place in range(down)]
 
 
-_TYPES = {np.dtype(np.float32): "f4", np.dtype(np.float16): "f2", dtypes.bfloat16.numpy: "bf"}
+_TYPES = {
+    np.dtype(np.float32): "f4", np.dtype(np.float16): "f2", dtypes.bfloat16.numpy: "bf", np.dtype(np.bool_): "b1",
+}  # fmt: skip
 
 
 def _address(array: np.ndarray[Any, Any]) -> int:

@@ -10,8 +10,8 @@ all steps for one row that the cache holds, where they are needed, beside the op
 
 A value is either one of the elements of a row or one number of the whole row, which `k.max`, `k.min`, `k.sum` and
 `k.prod` make of elements; `+ - * /` and `k.exp`, `k.log`, `k.sqrt`, `k.abs`, `k.finite` (0 for what is not) take any.
-It is computed in float32 and rounded once, where a result is stored. `codegen.rows` makes the code; where there is
-none, `run` says so and the kernel goes on in its own way.
+It is computed in float32 (of bools, as 0 and 1) and rounded once, where a result is stored. `codegen.rows` makes the
+code; where there is none, `run` says so and the kernel goes on in its own way.
 """
 
 from __future__ import annotations
@@ -111,6 +111,8 @@ def _called(
     arrays = [operand for operand, form in zip(operands, program.forms, strict=True) if form != "number"]
     if not all(_is_dense(array) for array in arrays) or not all(_is_dense(out) for out in outs):
         return None
+    if any(out.dtype == np.bool_ for out in outs):
+        return None
     if not all(out.flags.writeable for out in outs):
         return None
     return native.call(program, operands, outs, rows, length)
@@ -127,5 +129,6 @@ _types: list[np.dtype[Any]] = []
 
 def _computed_as_float32() -> list[np.dtype[Any]]:
     if not _types:
-        _types.extend(t.numpy for t in (dtypes.float32, dtypes.bfloat16, dtypes.float16) if t.numpy is not None)
+        known = (dtypes.float32, dtypes.bfloat16, dtypes.float16, dtypes.bool_)
+        _types.extend(t.numpy for t in known if t.numpy is not None)
     return _types

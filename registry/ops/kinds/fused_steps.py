@@ -34,7 +34,7 @@ _OF_NUMBERS: dict[Any, str] = {
 }  # fmt: skip
 _TO_TRUTHS: dict[Any, str] = {
     np.less: "<", np.less_equal: "<=", np.greater: ">", np.greater_equal: ">=", np.equal: "==", np.not_equal: "!=",
-    np.isnan: "isnan",
+    np.isnan: "isnan", np.copyto: "truth",
 }  # fmt: skip
 _OF_TRUTHS: dict[Any, str] = {
     np.logical_and: "and", np.logical_or: "or", np.bitwise_and: "and", np.bitwise_or: "or", np.logical_not: "not",
