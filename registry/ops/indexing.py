@@ -26,6 +26,7 @@ from opweave.registry.ops.kinds import (
     gather as gathering,
     scatter as scattering,
 )
+from opweave.registry.ops.outer_places import is_large, outer_places
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import broadcast_shapes, pointwise_strides
 from opweave.registry.spec import TensorSpec, contiguous
@@ -202,8 +203,9 @@ def index_tensor(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     where = _arrays("index", self, places)
     if len(given) == 1 and self._sizes:
         take_at(self, where[given[0]], given[0], out)
-    else:
-        out._array[...] = self._array[where]
+        return out
+    outer = outer_places(where, self._sizes) if self._device.is_host and is_large(out._sizes) else None
+    out._array[...] = self._array[where] if outer is None else outer.taken(self._array)
     return out
 
 
