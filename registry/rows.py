@@ -59,9 +59,10 @@ def row_program(*forms: Form) -> Callable[[Callable[..., list[Any]]], RowProgram
     return lambda body: RowProgram(f"{body.__module__}.{body.__qualname__}", forms, body)
 
 
-#: Runs a program on (operands, results, how many rows there are, how long they are); results that are sums over rows
-#: come back as arrays of partial ones. None where there is no code for that. `opweave` supplies it.
-native: Hook[[RowProgram, Sequence[Any], Sequence[Any], int, int], list[Any] | None] = Hook()
+#: Runs a program on (operands, results, how many rows there are, how long they are, how far their elements are from one
+#: to the next); results that are sums over rows come back as arrays of partial ones. None where there is no code for
+#: that. `opweave` supplies it.
+native: Hook[[RowProgram, Sequence[Any], Sequence[Any], int, int, int], list[Any] | None] = Hook()
 
 
 def are_enough(count: int) -> bool:
@@ -70,8 +71,9 @@ def are_enough(count: int) -> bool:
 
 
 def run(
-    program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows: int, length: int, is_part: bool = False
-) -> bool:
+    program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows: int, length: int, is_part: bool = False,
+    inner: int = 1,
+) -> bool:  # fmt: skip
     """Run a program whose results are elements and numbers of rows.
 
     Parameters
@@ -86,6 +88,9 @@ def run(
         How many rows there are, and elements of one.
     is_part : bool
         Whether these are what is left of a large tensor, however few.
+    inner : int
+        Sizes behind the dimension that rows run along: how far elements of a row are from one to the next, and how many
+        rows begin side by side.
 
     Returns
     -------
@@ -93,20 +98,21 @@ def run(
         Whether it was done. Nothing is written if not: there are few elements, they lie apart, may not be written, or
         have another type.
     """
-    return _called(program, operands, outs, rows, length, is_part) is not None
+    return _called(program, operands, outs, rows, length, is_part, inner) is not None
 
 
 def sums(program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows: int, length: int) -> Any:
     """The same for a program whose results, in the end, are also sums over rows: these, in float32, or None."""
-    found = _called(program, operands, outs, rows, length, False)
+    found = _called(program, operands, outs, rows, length, False, 1)
     with np.errstate(all="ignore"):
         return None if found is None else [np.add.reduce(partial, axis=0) for partial in found]
 
 
 def _called(
-    program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows: int, length: int, is_part: bool
+    program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows: int, length: int, is_part: bool, inner: int
 ) -> list[Any] | None:
-    if native.call is None or not is_part and (length < _LEAST_LENGTH or not are_enough(rows * length)):
+    is_short = length < _LEAST_LENGTH and inner == 1
+    if native.call is None or not is_part and (is_short or not are_enough(rows * length)):
         return None
     arrays = [operand for operand, form in zip(operands, program.forms, strict=True) if form != "number"]
     if not all(_is_dense(array) for array in arrays) or not all(_is_dense(out) for out in outs):
@@ -115,7 +121,7 @@ def _called(
         return None
     if not all(out.flags.writeable for out in outs):
         return None
-    return native.call(program, operands, outs, rows, length)
+    return native.call(program, operands, outs, rows, length, inner)
 
 
 def _is_dense(array: Any) -> bool:

@@ -76,30 +76,40 @@ class Fused:
         self.steps, self.inputs, self.numbers = steps, inputs, numbers
 
     def run(self, arrays: Sequence[Any], out: Any) -> bool:
-        """Write the result for arrays that are all as long as it; whether it was done."""
+        """Write the result for arrays that are all as long as it, and floats; whether it was done."""
         if not rows.are_enough(out.size):
             return False
-        forms: list[Form] = ["rows"] * self.inputs
-        program = self._program(tuple(forms))
+        program = self._program(tuple(["number" if type(a) is float else "rows" for a in arrays]))
         count = out.size // _PIECE
         whole = count * _PIECE
-        first = [*(a[:whole] for a in arrays), *self.numbers]
-        if not rows.run(program, first, [out[:whole]], count, _PIECE, is_part=True):
+        if not self._run_part(program, arrays, out, slice(whole), count, _PIECE):
             return False
         if whole < out.size:
-            rest = [*(a[whole:] for a in arrays), *self.numbers]
-            rows.run(program, rest, [out[whole:]], 1, out.size - whole, is_part=True)
+            self._run_part(program, arrays, out, slice(whole, None), 1, out.size - whole)
         return True
 
+    def _run_part(
+        self, program: RowProgram, arrays: Sequence[Any], out: Any, part: slice, count: int, length: int
+    ) -> bool:
+        given = [a if type(a) is float else a[part] for a in arrays]
+        return rows.run(program, [*given, *self.numbers], [out[part]], count, length, is_part=True)
+
     def run_broadcast(self, arrays: Sequence[Any], out: Any) -> bool:
-        """The same for row-major arrays some of which are one row, or one number for each row."""
+        """The same for row-major arrays some of which are one row, one number for each row, or a single one."""
         if not rows.are_enough(out.size) or not out.flags.c_contiguous:
             return False
-        found = _as_rows([a.shape for a in arrays], out.shape)
+        given = [_unexpanded(a) for a in arrays]
+        shapes = [a.shape for a in given if type(a) is not float]
+        if all(shape == out.shape for shape in shapes):
+            if not all(type(a) is float or a.flags.c_contiguous for a in given):
+                return False
+            return self.run([a if type(a) is float else a.reshape(-1) for a in given], out.reshape(-1))
+        found = _as_rows(shapes, out.shape)
         if found is None:
             return False
-        forms, count, length = found
-        return rows.run(self._program(forms), [*arrays, *self.numbers], [out], count, length)
+        of_arrays, count, length = iter(found[0]), *found[1:]
+        forms: tuple[Form, ...] = tuple(["number" if type(a) is float else next(of_arrays) for a in given])
+        return rows.run(self._program(forms), [*given, *self.numbers], [out], count, length)
 
     def _program(self, forms: tuple[Form, ...]) -> RowProgram:
         name = f"{__name__} {self.steps} {forms}"
@@ -115,6 +125,12 @@ class Fused:
 
             found = _programs[name] = RowProgram(name, (*forms, *_NUMBER * numbers), body)
         return found
+
+
+def _unexpanded(array: Any) -> Any:
+    """The elements of an array that are not the same one again; a float if there is one alone."""
+    found = array[tuple([slice(1) if not stride else slice(None) for stride in array.strides])]
+    return float(found.reshape(())) if found.size == 1 else found
 
 
 def _as_rows(shapes: Sequence[tuple[int, ...]], whole: tuple[int, ...]) -> tuple[tuple[Form, ...], int, int] | None:
