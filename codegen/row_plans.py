@@ -16,6 +16,8 @@ COMPARISONS = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge", "==": "oeq", "!
 #: What is kept for a later pass.
 COSTLY = FORMULAS
 NEUTRAL = {"sum": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}
+#: Elements that go on from those before them, in float64: what each is combined by, and what the first begins with.
+RUNNING = {"running_sum": ("fadd", 0.0), "running_prod": ("fmul", 1.0)}
 
 
 class Value:
@@ -114,6 +116,13 @@ class Rows:
     def min(self, x: Value) -> Value:
         """The least element, or NaN where there is one."""
         return Value("min", (x,), None, False, x.level + 1)
+
+    def running_sum(self, x: Value) -> Value:
+        """The sums of all elements up to each, rounded once."""
+        return _applied("running_sum", x)
+
+    def running_prod(self, x: Value) -> Value:
+        return _applied("running_prod", x)
 
     def down(self, x: Value) -> Value:
         """The sums over rows."""

@@ -8,8 +8,8 @@ How rows are shared among programs and in which order elements are added follows
 the same bits for any number of threads. Sums are those of vectors of a few registers, in two levels, since errors of
 long sums add up.
 
-Where rows lie across memory, since they run along a dimension that is not the last, each lane of a vector has one of its
-own: a step is an element of as many rows as there are lanes.
+Where rows lie across memory, since they run along a dimension that is not the last, each lane of a vector has one of
+its own: a step is an element of as many rows as there are lanes.
 """
 
 from __future__ import annotations
@@ -25,11 +25,22 @@ import numpy as np
 from opweave.codegen import half_casts
 from opweave.codegen.instructions import formulas
 from opweave.codegen.instructions.arithmetic import F32
-from opweave.codegen.instructions.emit import Emitter, splat, vector
+from opweave.codegen.instructions.emit import Emitter, float_literal, splat, vector
 from opweave.codegen.instructions.operands import I64, PTR, VOID, ZEROS, Constant, Operand, Register
 from opweave.codegen.native import llvm, objects, pool
 from opweave.codegen.row_plans import (
-    COMPARISONS, COSTLY, FORMULAS, INTRINSICS, NEUTRAL, Plan, Value, elements_of, parts_in, planned, reached,
+    COMPARISONS,
+    COSTLY,
+    FORMULAS,
+    INTRINSICS,
+    NEUTRAL,
+    RUNNING,
+    Plan,
+    Value,
+    elements_of,
+    parts_in,
+    planned,
+    reached,
 )  # fmt: skip
 from opweave.registry import dtypes, memory
 from opweave.registry.interrupts import let_through
@@ -76,6 +87,7 @@ class _Writer:
         self.pointers: list[Operand] = []
         self.kept: dict[int, Operand] = {}
         self.sums: dict[int, Operand] = {}
+        self.so_far: dict[int, Register] = {}
         ones = ", ".join(f"i32 {lane}" for lane in range(self.w))
         self.lane_numbers = Constant(f"<{ones}>")
 
@@ -160,6 +172,9 @@ class _Writer:
         folds = [v for v in ends if v.kind in NEUTRAL]
         computed = reached(elements_of(ends), parts_in(number))
         for value in computed:  # numbers outside of the loop
+            if value.kind in RUNNING:
+                start = splat(float_literal(RUNNING[value.kind][1], "f64"), "f64", self.w)
+                self.so_far[id(value)] = em.slot(vector("f64", self.w), start)
             for arg in value.args:
                 if not arg.is_row:
                     self.number(arg)
@@ -265,8 +280,30 @@ class _Writer:
         if kind == "stored":
             elem = str(self.types[v.data])
             return half_casts.converted(em, half_casts.converted(em, args[0], "f4", elem, self.w), elem, "f4", self.w)
+        if kind in RUNNING:
+            return self.apply_running(v, args[0])
         own = getattr(self, f"apply_{kind}", None)
         return getattr(f, kind)(*args) if own is None else own(*args)
+
+    def apply_running(self, v: Value, x: Operand) -> Operand:
+        em, w, wide = self.em, self.w, vector("f64", self.w)
+        verb, start = RUNNING[v.kind]
+        total: Operand = em.inst(f"fpext {self.single} {x} to {wide}")
+        reach = w if self.across else 1
+        while reach < w:  # each lane with all of as many before it
+            order = ", ".join(f"i32 {lane - reach if lane >= reach else w}" for lane in range(w))
+            none = splat(float_literal(start, "f64"), "f64", w)
+            before = em.inst(f"shufflevector {wide} {total}, {wide} {none}, <{w} x i32> <{order}>")
+            total = em.inst(f"{verb} {wide} {total}, {before}")
+            reach *= 2
+        slot = self.so_far[id(v)]
+        total = em.inst(f"{verb} {wide} {em.inst(f'load {wide}, ptr {slot}')}, {total}")
+        last = total
+        if not self.across:
+            order = ", ".join([f"i32 {w - 1}"] * w)
+            last = em.inst(f"shufflevector {wide} {total}, {wide} poison, <{w} x i32> <{order}>")
+        em.line(f"store {wide} {last}, ptr {slot}")
+        return em.inst(f"fptrunc {wide} {total} to {self.single}")
 
     def apply_not(self, x: Operand) -> Operand:
         return self.em.inst(f"xor {self.mask} {x}, {splat(Constant('true'), 'i1', self.w)}")

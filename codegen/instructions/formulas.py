@@ -223,7 +223,7 @@ def fmod(f: F32, a: Operand, b: Operand) -> Operand:
 
 
 def floor_divide(f: F32, a: Operand, b: Operand) -> Operand:
-    """floor(a / b), as Python has it for floats: through the remainder, since a quotient may round to a whole number."""
+    """floor(a / b), as Python has it for floats: by the remainder, since a quotient may round to a whole number."""
     zero, one = f.const(0.0), f.const(1.0)
     rest, quotient = fmod(f, a, b), f.div(a, b)
     below = f.compare("olt", f.mul(f.intrinsic("copysign", one, rest), f.intrinsic("copysign", one, b)), zero)

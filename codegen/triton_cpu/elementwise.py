@@ -146,8 +146,8 @@ def _remf(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
 def remainder_of(cx: Context, args: list[Lanes]) -> Lanes:
     """C's fmod of f32 or f64, of which the second is the instruction, which is a call for each lane.
 
-    LLVM takes a call of that name to give no NaN where the dividend is finite and the divisor not zero, and forgets that
-    a divisor may be NaN.
+    LLVM takes a call of that name to give no NaN where the dividend is finite and the divisor not zero, and forgets
+    that a divisor may be NaN.
     """
     if args[0].elem != "f32":
         return binary(cx, "frem", args)

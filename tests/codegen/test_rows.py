@@ -304,6 +304,21 @@ def test_gradients_of_rows_across_memory() -> None:
         np.testing.assert_allclose(wide(x.grad), wide(exact.grad), rtol=1e-5, atol=2e-6)
 
 
+@pytest.mark.parametrize(("sizes", "dim"), [((300, 401), 1), ((2, 70001), 1), *ACROSS], ids=str)
+@pytest.mark.parametrize("dtype", [*DTYPES, "bool"])
+def test_running_totals_are_those_of_float64(sizes: tuple[int, ...], dim: int, dtype: str, ran: list[str]) -> None:
+    x = drawn(*sizes)
+    x.reshape(-1)[5], x.reshape(-1)[-3] = float("inf"), float("nan")
+    x = x.to(getattr(opweave, dtype))
+    for op in (opweave.cumsum, opweave.cumprod):
+        found = op(x, dim, dtype=opweave.float32 if dtype == "bool" else x.dtype)
+        exact = op(x.to(opweave.float64), dim)
+        close = 2 * TOLERANCE[found.dtype.name]  # of what was rounded to float32 before
+        np.testing.assert_allclose(wide(found), wide(exact.to(found.dtype)), rtol=close, atol=1.2e-7)
+    assert len(ran) >= 1
+    assert not np.signbit(wide(opweave.full((70000,), -0.0).cumsum(0))).any()
+
+
 def test_out_takes_the_result() -> None:
     x = drawn(256, 701, dtype="bfloat16")
     for name, op in (("softmax", ATEN._softmax), ("log_softmax", ATEN._log_softmax)):
