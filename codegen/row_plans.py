@@ -141,7 +141,7 @@ class Plan(NamedTuple):
 
 @functools.cache
 def planned(program: RowProgram) -> Plan:
-    loads = [Value("load", (), i, form in ("rows", "columns"), 0) for i, form in enumerate(program.forms)]
+    loads = [Value("load", (), i, form in ("rows", "columns", "chosen"), 0) for i, form in enumerate(program.forms)]
     results = program.body(Rows(), *loads)
     folds: list[Value] = []
     for value in reached(results, lambda v: v.args):

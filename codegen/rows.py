@@ -140,11 +140,15 @@ class _Writer:
         em, forms = self.em, self.program.forms
         lanes = self.w if self.across else 1
         self.numbers = {}
-        begin = em.add(row, skipped) if apart is None else em.mul(row, apart)
+        begin = chosen = em.add(row, skipped) if apart is None else em.mul(row, apart)
         self.places = list(self.pointers)
+        if "places" in forms:
+            at = em.offset(self.pointers[forms.index("places")], row, "i64")
+            chosen = em.mul(em.inst(f"load i64, ptr {at}"), self.length)
         for number, form in enumerate(forms):
-            if form == "rows":
-                self.places[number] = em.offset(self.pointers[number], begin, self.element(number))
+            if form in ("rows", "chosen"):
+                start = begin if form == "rows" else chosen
+                self.places[number] = em.offset(self.pointers[number], start, self.element(number))
             elif form == "each":
                 at = em.offset(self.pointers[number], row, self.element(number))
                 size = half_casts.size(self.types[number])
@@ -153,7 +157,7 @@ class _Writer:
                 self.constants[number] = found if self.across else self.spread(found)
         outs = [(number, v) for number, v in enumerate(self.plan.results, len(forms)) if v.kind != "down"]
         for number, value in outs:
-            at = begin if value.is_row else row
+            at = chosen if value.is_row else row
             self.places[number] = em.offset(self.pointers[number], at, self.element(number))
         for number, ends in enumerate(self.plan.passes):
             self.one_pass(number, ends)
@@ -484,7 +488,8 @@ def run(
         return None
     many = rows // inner * -(-inner // _LANES) if across else rows
     padded = length * _LANES if across else -(-length // _LANES) * _LANES
-    per = max(1, _PROGRAM // (padded if across else length))
+    # Rows that are named more than once come in their order.
+    per = many if "places" in program.forms else max(1, _PROGRAM // (padded if across else length))
     programs = -(-many // per)
     step = _TURNS if across else _TURNS * _LANES
     block = step * max(_LEAST_BLOCK, math.isqrt(length // step))
@@ -501,6 +506,7 @@ def run(
 
 _TYPES = {
     np.dtype(np.float32): "f4", np.dtype(np.float16): "f2", dtypes.bfloat16.numpy: "bf", np.dtype(np.bool_): "b1",
+    np.dtype(np.int64): "i8",
 }  # fmt: skip
 
 

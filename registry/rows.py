@@ -26,9 +26,10 @@ from opweave.registry.dataclass import dataclass
 from opweave.registry.hooks import Hook
 from opweave.registry.tape import MOST_ELEMENTS
 
-#: How an operand or a result lies: an element for each of all rows, one for each row, one for each place in a row, or a
-#: Python number.
-Form = Literal["rows", "each", "columns", "number"]
+#: How an operand lies: an element for each of all rows, one for each row, one for each place in a row, or a Python
+#: number. Where one names rows (`"places"`, int64), `"chosen"` operands and all results are in the rows that it names;
+#: what a row stored, a later one of the same name reads.
+Form = Literal["rows", "each", "columns", "number", "places", "chosen"]
 
 #: A shorter row is no more than a step or two of a loop.
 _LEAST_LENGTH = 32
@@ -114,7 +115,10 @@ def _called(
     is_short = length < _LEAST_LENGTH and inner == 1
     if native.call is None or not is_part and (is_short or not are_enough(rows * length)):
         return None
-    arrays = [operand for operand, form in zip(operands, program.forms, strict=True) if form != "number"]
+    given = list(zip(operands, program.forms, strict=True))
+    if not all(operand.dtype == np.int64 and operand.flags.c_contiguous for operand, f in given if f == "places"):
+        return None
+    arrays = [operand for operand, form in given if form not in ("number", "places")]
     if not all(_is_dense(array) for array in arrays) or not all(_is_dense(out) for out in outs):
         return None
     if any(out.dtype == np.bool_ for out in outs):

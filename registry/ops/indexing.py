@@ -159,6 +159,8 @@ def _arrays(op: str, self: Tensor, places: Sequence[Tensor | None]) -> tuple[Any
 
 def check_range(op: str, array: Any, size: int, dim: int, lowest: int) -> None:
     if array.size:
+        # What is expanded has its numbers once.
+        array = array[tuple([slice(None) if step else slice(1) for step in array.strides])]
         least, most = int(array.min()), int(array.max())
         if least < lowest or most >= size:
             worst = least if least < lowest else most

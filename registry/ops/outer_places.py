@@ -11,6 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from opweave.registry import rows
+from opweave.registry.rows import row_program
+from opweave.registry.scalar import converted
+
 #: Elements that are added at a time from which on it is worth a call of its own.
 _LEAST_PART = 256
 #: Slices that are as good as an array of numbers.
@@ -66,17 +70,27 @@ class OuterPlaces(NamedTuple):
                 folded = np.full(sizes, nothing, source.dtype)
                 _add_slices(folded, source, found, axis)
             else:
-                rows = np.moveaxis(source, axis, 0)
-                moved = np.full((target.shape[axis], *rows.shape[1:]), nothing, source.dtype)
-                add_rows(moved, vector, rows if axis < source.ndim - 1 else np.ascontiguousarray(rows))
+                turned = np.moveaxis(source, axis, 0)
+                moved = np.full((target.shape[axis], *turned.shape[1:]), nothing, source.dtype)
+                add_rows(moved, vector, turned if axis < source.ndim - 1 else np.ascontiguousarray(turned))
                 folded = np.moveaxis(moved, 0, axis)
             source = folded
         target += source
         return True
 
 
+@row_program("places", "chosen", "rows")
+def _added_row(k: Any, places: Any, target: Any, source: Any) -> list[Any]:
+    return [target + source]
+
+
 def add_rows(target: Any, numbers: Any, source: Any) -> None:
-    """Add rows of a source to those of a target that have these numbers, in their order."""
+    """Add rows of a source to those of a target that have these numbers, none of them negative, in their order."""
+    if target.dtype == np.float32 and target.flags.c_contiguous and source.flags.c_contiguous and len(source):
+        wide, length = target.reshape(len(target), -1), source.size // len(source)
+        if rows.run(_added_row, [numbers.astype(np.int64, copy=False), wide, source], [wide], len(source), length):
+            return
+    source = source if source.dtype == target.dtype else converted(source, target.dtype)
     for row, values in zip(numbers.tolist(), source, strict=True):
         place = target[row]
         np.add(place, values, out=place)
