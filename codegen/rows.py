@@ -85,6 +85,7 @@ class _Writer:
         self.numbers: dict[int, Operand] = {}
         self.constants: dict[int, Operand] = {}
         self.pointers: list[Operand] = []
+        self.steps_between: list[Operand] = []
         self.kept: dict[int, Operand] = {}
         self.sums: dict[int, Operand] = {}
         self.so_far: dict[int, Register] = {}
@@ -105,6 +106,8 @@ class _Writer:
                 self.constants[number] = self.spread(em.inst(f"load float, ptr {at}"))
             else:
                 self.pointers.append(em.inst(f"load ptr, ptr {at}"))
+            step = em.offset(Register("%args"), _HEAD + stored + number, "i64")
+            self.steps_between.append(em.inst(f"load i64, ptr {step}"))
         em.loop(Register("%start"), Register("%end"), 1, self.one_program)
         body = "\n".join(["entry:", *em.entry, *em.lines, "  ret void"])
         head = f"define void @{symbol}(ptr %args, i64 %start, i64 %end, i32 %gx, i32 %gy, i32 %gz)"
@@ -121,7 +124,7 @@ class _Writer:
         for place, value in enumerate(self.down):
             row = em.add(em.mul(number, len(self.down)), place)
             self.sums[id(value)] = em.offset(partial, em.mul(row, self.padded), "f32")
-        em.loop(first, last, 1, self.rows_across if self.across else lambda row: self.one_row(row, self.length))
+        em.loop(first, last, 1, self.rows_across if self.across else self.one_row)
 
     def rows_across(self, strip: Operand) -> None:
         """Rows whose elements lie side by side, of which the last strip shares some with the one before."""
@@ -133,22 +136,26 @@ class _Writer:
         before = em.add(em.mul(outer, self.inner), first)
         # Elements of rows of an outer index begin where as many rows have been passed.
         skipped = em.mul(em.mul(outer, self.inner), em.sub(self.length, 1))
-        em.loop(0, _LANES, self.w, lambda lane: self.one_row(em.add(before, lane), None, skipped))
+        em.loop(0, _LANES, self.w, lambda lane: self.one_row(em.add(before, lane), skipped))
 
-    def one_row(self, row: Operand, apart: Operand | None, skipped: Operand = 0) -> None:
-        """Go through a row, `apart` from the one before, or as many as there are lanes from this one on."""
+    def one_row(self, row: Operand, skipped: Operand = 0) -> None:
+        """Go through a row, or as many as there are lanes from this one on."""
         em, forms = self.em, self.program.forms
         lanes = self.w if self.across else 1
         self.numbers = {}
-        begin = chosen = em.add(row, skipped) if apart is None else em.mul(row, apart)
         self.places = list(self.pointers)
+        chosen = row
         if "places" in forms:
             at = em.offset(self.pointers[forms.index("places")], row, "i64")
-            chosen = em.mul(em.inst(f"load i64, ptr {at}"), self.length)
+            chosen = em.inst(f"load i64, ptr {at}")
+
+        def first(number: int, which: Operand) -> Operand:
+            at = em.add(which, skipped) if self.across else em.mul(which, self.steps_between[number])
+            return em.offset(self.pointers[number], at, self.element(number))
+
         for number, form in enumerate(forms):
             if form in ("rows", "chosen"):
-                start = begin if form == "rows" else chosen
-                self.places[number] = em.offset(self.pointers[number], start, self.element(number))
+                self.places[number] = first(number, row if form == "rows" else chosen)
             elif form == "each":
                 at = em.offset(self.pointers[number], row, self.element(number))
                 size = half_casts.size(self.types[number])
@@ -157,8 +164,8 @@ class _Writer:
                 self.constants[number] = found if self.across else self.spread(found)
         outs = [(number, v) for number, v in enumerate(self.plan.results, len(forms)) if v.kind != "down"]
         for number, value in outs:
-            at = chosen if value.is_row else row
-            self.places[number] = em.offset(self.pointers[number], at, self.element(number))
+            own = em.offset(self.pointers[number], row, self.element(number))
+            self.places[number] = first(number, chosen) if value.is_row else own
         for number, ends in enumerate(self.plan.passes):
             self.one_pass(number, ends)
         for number, value in outs:
@@ -476,8 +483,9 @@ def _loaded(program: RowProgram, types: tuple[str, ...], across: bool) -> _Loade
 
 
 def run(
-    program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows: int, length: int, inner: int = 1
-) -> list[np.ndarray[Any, Any]] | None:
+    program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows: int, length: int, inner: int,
+    steps: Sequence[int],
+) -> list[np.ndarray[Any, Any]] | None:  # fmt: skip
     """`registry.rows.native`."""
     across = inner > 1
     if across and inner < _LANES:
@@ -499,6 +507,7 @@ def run(
     own = [0 if array is None else _address(array) for array in (kept, partial)]
     words = [many, per, length, padded, block, inner, *own]
     words += [_bits(x) if type(x) is float else _address(x) for x in (*operands, *outs)]
+    words += steps
     args = (ctypes.c_int64 * len(words))(*words)
     pool.native().run(loaded.address, ctypes.addressof(args), programs, 0, 0, 0, ctypes.byref(loaded.cost))
     return [] if partial is None else [partial[:, place, :length] for place in range(down)]

@@ -61,9 +61,9 @@ def row_program(*forms: Form) -> Callable[[Callable[..., list[Any]]], RowProgram
 
 
 #: Runs a program on (operands, results, how many rows there are, how long they are, how far their elements are from one
-#: to the next); results that are sums over rows come back as arrays of partial ones. None where there is no code for
-#: that. `opweave` supplies it.
-native: Hook[[RowProgram, Sequence[Any], Sequence[Any], int, int, int], list[Any] | None] = Hook()
+#: to the next, how far the rows of each operand and result); results that are sums over rows come back as arrays of
+#: partial ones. None where there is no code for that. `opweave` supplies it.
+native: Hook[[RowProgram, Sequence[Any], Sequence[Any], int, int, int, Sequence[int]], list[Any] | None] = Hook()
 
 
 def are_enough(count: int) -> bool:
@@ -82,7 +82,7 @@ def run(
     program : RowProgram
         What is computed.
     operands : sequence of numpy.ndarray or float
-        In the order of its forms.
+        In the order of its forms. Rows may be some way apart.
     outs : sequence of numpy.ndarray
         Where its results are written; their sizes say which form they have.
     rows, length : int
@@ -119,19 +119,46 @@ def _called(
     if not all(operand.dtype == np.int64 and operand.flags.c_contiguous for operand, f in given if f == "places"):
         return None
     arrays = [operand for operand, form in given if form not in ("number", "places")]
-    if not all(_is_dense(array) for array in arrays) or not all(_is_dense(out) for out in outs):
+    types = _computed_as_float32()
+    if any(type(array) is not np.ndarray or array.dtype not in types for array in (*arrays, *outs)):
         return None
     if any(out.dtype == np.bool_ for out in outs):
         return None
+    apart = rows if inner == 1 else 0
+    steps = [_row_step(a, apart if f == "rows" else 0, length) if isinstance(a, np.ndarray) else 0 for a, f in given]
+    steps += [_row_step(out, apart if out.size == rows * length else 0, length) for out in outs]
+    if None in steps:
+        return None
     if not all(out.flags.writeable for out in outs):
         return None
-    return native.call(program, operands, outs, rows, length, inner)
+    return native.call(program, operands, outs, rows, length, inner, steps)
 
 
-def _is_dense(array: Any) -> bool:
-    if type(array) is not np.ndarray or not array.flags.c_contiguous:
-        return False
-    return array.dtype in _computed_as_float32()
+def _row_step(array: Any, count: int, length: int) -> int | None:
+    """How many elements the first of a row is from that of the one before, where there are rows (`count` of them).
+
+    None where elements do not lie side by side, or rows are not as far apart one as another.
+    """
+    if array.flags.c_contiguous:
+        return length
+    if not count:
+        return None
+    item, inside, outside, step = array.itemsize, 1, 1, 0
+    for size, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):
+        if size == 1:
+            continue
+        if inside < length:
+            if stride != inside * item:
+                return None
+            inside *= size
+        elif not step:
+            step, outside = stride, size
+        elif stride == step * outside:
+            outside *= size
+        else:
+            return None
+    is_apart = step >= length * item and not step % item
+    return step // item if inside == length and is_apart else None
 
 
 _types: list[np.dtype[Any]] = []

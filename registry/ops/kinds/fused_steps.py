@@ -100,12 +100,17 @@ class Fused:
             return False
         given = [_unexpanded(a) for a in arrays]
         shapes = [a.shape for a in given if type(a) is not float]
+        if not shapes:
+            return False
         if all(shape == out.shape for shape in shapes):
             if not all(type(a) is float or a.flags.c_contiguous for a in given):
-                return False
+                lying: tuple[Form, ...] = tuple(["number" if type(a) is float else "rows" for a in given])
+                length = min(_side_by_side(a) for a in given if type(a) is not float)
+                operands = [*given, *self.numbers]
+                return rows.run(self._program(lying), operands, [out], out.size // length, length)
             return self.run([a if type(a) is float else a.reshape(-1) for a in given], out.reshape(-1))
         found = _as_rows(shapes, out.shape)
-        if found is None:
+        if found is None or set(found[0]) == {"each"}:
             return False
         of_arrays, count, length = iter(found[0]), *found[1:]
         forms: tuple[Form, ...] = tuple(["number" if type(a) is float else next(of_arrays) for a in given])
@@ -131,6 +136,16 @@ def _unexpanded(array: Any) -> Any:
     """The elements of an array that are not the same one again; a float if there is one alone."""
     found = array[tuple([slice(1) if not stride else slice(None) for stride in array.strides])]
     return float(found.reshape(())) if found.size == 1 else found
+
+
+def _side_by_side(array: Any) -> int:
+    """How many elements lie side by side, in the last dimensions."""
+    count = 1
+    for size, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):
+        if size != 1 and stride != count * array.itemsize:
+            break
+        count *= size
+    return count
 
 
 def _as_rows(shapes: Sequence[tuple[int, ...]], whole: tuple[int, ...]) -> tuple[tuple[Form, ...], int, int] | None:
