@@ -9,9 +9,10 @@ all steps for one row that the cache holds, where they are needed, beside the op
         return [powers / k.sum(powers)]
 
 A value is either one of the elements of a row or one number of the whole row, which `k.max`, `k.min`, `k.sum` and
-`k.prod` make of elements (`k.running_sum` and `k.running_prod` of those up to each); `+ - * /` and `k.exp`, `k.log`, `k.sqrt`, `k.abs`, `k.finite` (0 for what is not) take any.
-It is computed in float32 (of bools, as 0 and 1) and rounded once, where a result is stored. `codegen.rows` makes the
-code; where there is none, `run` says so and the kernel goes on in its own way.
+`k.prod` make of elements (`k.running_sum` and `k.running_prod` of those up to each); `+ - * /` and `k.exp`, `k.log`,
+`k.sqrt`, `k.abs`, `k.finite` (0 for what is not) take any. It is computed in float32 (of bools, as 0 and 1) and rounded
+once, where a result is stored. `codegen.rows` makes the code; where there is none, `run` says so and the kernel goes on
+in its own way.
 """
 
 from __future__ import annotations

@@ -471,3 +471,75 @@ def test_turned_tensors_stay_turned(monkeypatch: pytest.MonkeyPatch) -> None:
     found = x.sigmoid()
     assert found.stride() == x.stride()
     _same(found.t(), by_numpy(monkeypatch, lambda: x.sigmoid()).t(), 1)
+
+
+VIEWS: dict[str, Op] = {
+    "columns": lambda x: x[:, 3:640],
+    "rows apart": lambda x: x[::2],
+    "parts of a dimension": lambda x: x[:, :600].reshape(300, 2, 300)[:, :1],
+    "every other": lambda x: x[:, ::2],
+    "turned": lambda x: x.t(),
+    "a row again": lambda x: x[:1].expand(300, 701),
+    "a number again": lambda x: x[0, 0].expand(300, 701),
+    "a column again": lambda x: x[:, :1].expand(300, 701),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_give_the_bits_of_their_copies(name: str, dtype: str) -> None:
+    x, y = (VIEWS[name](drawn(300, 701, dtype=dtype, seed=seed)) for seed in (0, 1))
+    full = drawn(*x.shape, dtype=dtype, seed=2)
+    for op in (lambda a, b: a + b * 2, opweave.add, opweave.maximum, lambda a, b: opweave.where(a > b, a, b)):
+        for other in (y, full):
+            found, wanted = op(x, other), op(x.contiguous(), other.contiguous())
+            assert bits(found.contiguous()) == bits(wanted)
+    grown = full.clone()
+    grown.add_(x)
+    assert bits(grown) == bits(full + x.contiguous())
+
+
+def test_a_mask_broadcasts(ran: list[str]) -> None:
+    scores = drawn(6, 4, 70, 80)
+    scores.reshape(-1)[:3] = opweave.tensor([float("nan"), -0.0, float("inf")])
+    for mask in (drawn(70, 80), drawn(6, 4, 70, 1), drawn(6, 1, 1, 1), drawn(6, 4, 70, 80)):
+        kept = mask > 0
+        found = opweave.where(kept, scores, -float("inf"))
+        wanted = np.where(kept.numpy(), scores.numpy(), np.float32(-np.inf))
+        assert found.numpy().tobytes() == wanted.tobytes()
+        assert (
+            scores.masked_fill(kept, 2.0).numpy().tobytes() == np.where(kept.numpy(), np.float32(2), scores).tobytes()
+        )
+    assert ran
+
+
+def test_remainders_of_float32_are_exact() -> None:
+    draw = np.random.default_rng(0)
+    any_bits = draw.integers(0, 1 << 32, (2, 1 << 17), dtype=np.uint32).view(np.float32)
+    divisors = draw.integers(1, 1 << 24, 1 << 17).astype(np.float32) * np.float32(2) ** draw.integers(-20, 20, 1 << 17)
+    multiples = (divisors * draw.integers(1, 1 << 20, 1 << 17)).astype(np.float32)
+    near = (multiples.view(np.int32) + draw.integers(-1, 2, 1 << 17)).astype(np.int32).view(np.float32)
+    edges = np.array([0, -0.0, 1, -3, np.inf, -np.inf, np.nan, 1e-45, 3.4e38, -1e-40], np.float32)
+    pairs = np.tile(np.stack([g.ravel() for g in np.meshgrid(edges, edges)]), 700)
+    for a, b in (any_bits, (near, divisors.astype(np.float32)), pairs):
+        x, y = (opweave.from_numpy(np.ascontiguousarray(v, np.float32)) for v in (a, b))
+        with np.errstate(all="ignore"):
+            rest, floored = np.fmod(x.numpy(), y.numpy()), np.floor_divide(x.numpy(), y.numpy())
+            turned = np.where((rest != 0) & ((rest < 0) != (y.numpy() < 0)), rest + y.numpy(), rest)
+        for op, wanted in ((opweave.fmod, rest), (opweave.floor_divide, floored), (opweave.remainder, turned)):
+            for function in (op, opweave.compile(op)):
+                found = function(x, y).numpy()
+                np.testing.assert_array_equal(found, wanted)
+                np.testing.assert_array_equal(np.signbit(found[found == 0]), np.signbit(wanted[wanted == 0]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_rows_are_added_in_their_order(dtype: str, ran: list[str]) -> None:
+    x, source = drawn(30, 400, dtype=dtype), drawn(300, 400, dtype=dtype, seed=1)
+    places = np.random.default_rng(2).integers(0, 30, 300)
+    wanted = x.to(opweave.float32).numpy().copy()
+    np.add.at(wanted, places, source.to(opweave.float32).numpy())
+    found = x.clone()
+    assert found.index_add_(0, opweave.from_numpy(places), source) is found
+    assert ran and bits(found) == bits(opweave.from_numpy(wanted).to(x.dtype))
+    assert bits(x.index_add(0, opweave.from_numpy(places), source)) == bits(found)
