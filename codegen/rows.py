@@ -314,7 +314,20 @@ class _Writer:
             order = ", ".join([f"i32 {w - 1}"] * w)
             last = em.inst(f"shufflevector {wide} {total}, {wide} poison, <{w} x i32> <{order}>")
         em.line(f"store {wide} {last}, ptr {slot}")
-        return em.inst(f"fptrunc {wide} {total} to {self.single}")
+        found = em.inst(f"fptrunc {wide} {total} to {self.single}")
+        stored = {self.types[place] for place, r in enumerate(self.plan.results, len(self.program.forms)) if r is v}
+        # As NumPy and ml_dtypes have it, of which the second goes by float32.
+        return self.to_odd(total, found) if stored == {"f2"} else found
+
+    def to_odd(self, exact: Operand, nearest: Operand) -> Operand:
+        """Float64 numbers as odd float32 numbers where they are none: rounded again, they are as if rounded once."""
+        em, f, wide, mask = self.em, self.f, vector("f64", self.w), self.mask
+        back = em.inst(f"fpext {self.single} {nearest} to {wide}")
+        sizes = [em.intrinsic("fabs", "f64", self.w, [x]) for x in (back, exact)]
+        beyond = em.inst(f"fcmp ogt {wide} {sizes[0]}, {sizes[1]}")
+        bits = f.int_op("sub", f.bits(nearest), em.inst(f"zext {mask} {beyond} to {self.word}"))
+        inexact = em.inst(f"zext {mask} {em.inst(f'fcmp one {wide} {back}, {exact}')} to {self.word}")
+        return f.from_bits(f.int_op("or", bits, inexact))
 
     def apply_not(self, x: Operand) -> Operand:
         return self.em.inst(f"xor {self.mask} {x}, {splat(Constant('true'), 'i1', self.w)}")
