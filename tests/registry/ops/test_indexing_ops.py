@@ -270,3 +270,13 @@ def test_scatters_in_place_touch_what_is_named() -> None:
     np.testing.assert_array_equal(moved[:2].numpy(), [[3, 5, 7], [18, 21, 24]])
     with pytest.raises(ShapeError, match="share memory"):
         opweave.zeros(1, 3).expand(4, 3).scatter_add_(0, index, opweave.ones(2, 3))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16", "int16", "bool", "complex64"])
+def test_nonzero_of_many(dtype: str) -> None:
+    for sizes in ((30, 40), (7, 30, 50), (2000, 1), (1, 2000), (0, 2000)):
+        values = np.random.default_rng(0).choice([-0.0, 0.0, 1.0, np.nan if dtype[0] in "fb" else 2.0], sizes)
+        x = opweave.from_numpy(values.astype(np.float32)).to(getattr(opweave, dtype))
+        for t in (x, x.transpose(0, -1)):
+            wanted = np.stack(np.nonzero(t.to(opweave.complex128).numpy()), axis=1)
+            np.testing.assert_array_equal(t.nonzero().numpy(), wanted)
