@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from opweave.registry import dtypes
+from opweave.registry import dtypes, rows
 from opweave.registry.batched import Level
 from opweave.registry.batching import check_example, raised, stretched, wrap
 from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
@@ -362,20 +362,35 @@ def index_reduce(
     return _like(self, aten.scatter_reduce.two(x, axis, at, source, reduce, include_self=include_self))
 
 
-@composite("aten::index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)")
-def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+def _is_large(source: Tensor) -> bool:
+    count = source.numel()
+    return type(count) is int and rows.are_enough(count)
+
+
+def _add_large(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> bool:
+    if not _is_large(source):
+        return False
     x, axis, at, source = _slices("index_add", self, dim, index, source)
     aten.scatter_add_.default(x, axis, at, source if alpha == 1 else aten.mul.Tensor(source, alpha))
-    return self
+    return True
 
 
-@composite("aten::index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)")
-def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+def _copy_large(self: Tensor, dim: int, index: Tensor, source: Tensor) -> bool:
+    if not _is_large(source):
+        return False
     x, axis, at, source = _slices("index_copy", self, dim, index, source)
     aten.scatter_.src(x, axis, at, source)
-    return self
+    return True
 
 
+declare_copied_back(
+    "aten::index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)",
+    index_add, of_large=_add_large
+)  # fmt: skip
+declare_copied_back(
+    "aten::index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)", index_copy,
+    of_large=_copy_large
+)  # fmt: skip
 for _schema, _decl in (
     ("index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar value)", index_fill),
     ("index_fill_.int_Tensor(Tensor(a!) self, int dim, Tensor index, Tensor value)", index_fill_tensor),
