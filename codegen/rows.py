@@ -7,6 +7,9 @@ long to compute are kept from one pass for the next in memory that stays in the 
 How rows are shared among programs and in which order elements are added follows from the sizes alone, so results have
 the same bits for any number of threads. Sums are those of vectors of a few registers, in two levels, since errors of
 long sums add up.
+
+Where rows lie across memory, since they run along a dimension that is not the last, each lane of a vector has one of
+its own: a step is an element of as many rows as there are lanes.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,9 +25,23 @@ import numpy as np
 from opweave.codegen import half_casts
 from opweave.codegen.instructions import formulas
 from opweave.codegen.instructions.arithmetic import F32
-from opweave.codegen.instructions.emit import Emitter, splat, vector
+from opweave.codegen.instructions.emit import Emitter, float_literal, splat, vector
 from opweave.codegen.instructions.operands import I64, PTR, VOID, ZEROS, Constant, Operand, Register
 from opweave.codegen.native import llvm, objects, pool
+from opweave.codegen.row_plans import (
+    COMPARISONS,
+    COSTLY,
+    FORMULAS,
+    INTRINSICS,
+    NEUTRAL,
+    RUNNING,
+    Plan,
+    Value,
+    elements_of,
+    parts_in,
+    planned,
+    reached,
+)  # fmt: skip
 from opweave.registry import dtypes, memory
 from opweave.registry.interrupts import let_through
 from opweave.registry.rows import RowProgram
@@ -35,195 +52,32 @@ _PROGRAM = 1 << 15
 _TURNS = 4
 #: Vectors of each that are added up before they go to the sums of such.
 _LEAST_BLOCK = 32
-#: The most lanes of a vector; rows of the runtime's own are padded to them.
+#: The most lanes of a vector; rows of the runtime's own are padded to them. So many rows that lie across memory go
+#: together, whatever the machine has.
 _LANES = 16
-
-#: Functions by what they are in LLVM: of one number, of several, and to truths.
-_FORMULAS = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "erf")
-_INTRINSICS = {"sqrt": "sqrt", "abs": "fabs", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint"}
-_COMPARISONS = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge", "==": "oeq", "!=": "une"}
-#: What is kept for a later pass.
-_COSTLY = _FORMULAS
-_NEUTRAL = {"sum": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}
-
-
-# ---- what a body says ----------------------------------------------------------------------------------------------
-
-
-class Value:
-    """Elements of a row, or a number of it.
-
-    Parameters
-    ----------
-    kind : str
-        An operation, a fold (`"sum"`), `"down"`, `"load"` or `"const"`.
-    args : tuple of Value
-        What it is computed of.
-    data : int or float
-        Which operand is loaded, or stored as; or the constant.
-    is_row : bool
-        Whether it has elements.
-    level : int
-        The pass in which its elements are computed, or before which the number is known.
-    """
-
-    __slots__ = ("args", "data", "is_row", "kind", "level")
-    data: Any
-
-    def __init__(self, kind: str, args: tuple[Value, ...], data: Any, is_row: bool, level: int) -> None:
-        self.kind, self.args, self.data, self.is_row, self.level = kind, args, data, is_row, level
-
-    def __add__(self, other: Value | float) -> Value:
-        return _applied("add", self, other)
-
-    def __radd__(self, other: float) -> Value:
-        return _applied("add", other, self)
-
-    def __sub__(self, other: Value | float) -> Value:
-        return _applied("sub", self, other)
-
-    def __rsub__(self, other: float) -> Value:
-        return _applied("sub", other, self)
-
-    def __mul__(self, other: Value | float) -> Value:
-        return _applied("mul", self, other)
-
-    def __rmul__(self, other: float) -> Value:
-        return _applied("mul", other, self)
-
-    def __truediv__(self, other: Value | float) -> Value:
-        return _applied("div", self, other)
-
-    def __rtruediv__(self, other: float) -> Value:
-        return _applied("div", other, self)
-
-    def __neg__(self) -> Value:
-        return _applied("neg", self)
-
-
-def _applied(kind: str, *given: Value | float) -> Value:
-    args = tuple([v if isinstance(v, Value) else Value("const", (), float(v), False, 0) for v in given])
-    return Value(kind, args, None, any(v.is_row for v in args), max(v.level for v in args))
-
-
-class Rows:
-    """What bodies call their functions of: `k`."""
-
-    def apply(self, function: str, *args: Value) -> Value:
-        """A function by its name: those of this class, of `_FORMULAS`, `_INTRINSICS`, comparisons and choices."""
-        return _applied(function, *args)
-
-    def exp(self, x: Value) -> Value:
-        return _applied("exp", x)
-
-    def log(self, x: Value) -> Value:
-        return _applied("log", x)
-
-    def sqrt(self, x: Value) -> Value:
-        return _applied("sqrt", x)
-
-    def abs(self, x: Value) -> Value:
-        return _applied("abs", x)
-
-    def finite(self, x: Value) -> Value:
-        """0 in the place of NaN and what is infinite."""
-        return _applied("finite", x)
-
-    def stored(self, x: Value, like: Value) -> Value:
-        """What is left of a value where it is stored in the type of an operand."""
-        return Value("stored", (x,), like.data, x.is_row, x.level)
-
-    def sum(self, x: Value) -> Value:
-        return Value("sum", (x,), None, False, x.level + 1)
-
-    def prod(self, x: Value) -> Value:
-        return Value("prod", (x,), None, False, x.level + 1)
-
-    def max(self, x: Value) -> Value:
-        """The largest element, or NaN where there is one."""
-        return Value("max", (x,), None, False, x.level + 1)
-
-    def min(self, x: Value) -> Value:
-        """The least element, or NaN where there is one."""
-        return Value("min", (x,), None, False, x.level + 1)
-
-    def down(self, x: Value) -> Value:
-        """The sums over rows."""
-        return Value("down", (x,), None, True, x.level)
-
-
-class _Plan(NamedTuple):
-    """What the passes do."""
-
-    results: list[Value]
-    #: All values that each pass ends in: results, folds, sums over rows, and what is kept.
-    passes: list[list[Value]]
-    #: Costly elements that a later pass needs.
-    kept: list[Value]
-
-
-@functools.cache
-def _planned(program: RowProgram) -> _Plan:
-    loads = [Value("load", (), i, form in ("rows", "columns"), 0) for i, form in enumerate(program.forms)]
-    results = program.body(Rows(), *loads)
-    folds: list[Value] = []
-    for value in _reached(results, lambda v: v.args):
-        if value.kind in _NEUTRAL:
-            folds.append(value)
-    count = 1 + max([*(f.args[0].level for f in folds), *(r.level for r in results if r.is_row)])
-    passes: list[list[Value]] = [[] for _ in range(count)]
-    for value in [*folds, *(r for r in results if r.is_row)]:
-        passes[value.args[0].level if value.kind in _NEUTRAL else value.level].append(value)
-    kept: list[Value] = []
-    for number in range(count - 1, 0, -1):
-        for value in _reached(_elements(passes[number]), _parts_in(number)):
-            if value.kind in _COSTLY and value.is_row and value.level < number and value not in kept:
-                kept.append(value)
-                passes[value.level].append(value)
-    return _Plan(results, passes, kept)
-
-
-def _elements(ends: Iterable[Value]) -> list[Value]:
-    return [v.args[0] if v.kind in _NEUTRAL or v.kind == "down" else v for v in ends]
-
-
-def _parts_in(number: int) -> Callable[[Value], Iterable[Value]]:
-    """What a pass computes a value of."""
-
-    def parts(value: Value) -> Iterable[Value]:
-        if value.kind in _COSTLY and value.level < number:
-            return ()
-        return [arg for arg in value.args if arg.is_row]
-
-    return parts
-
-
-def _reached(roots: Iterable[Value], parts: Callable[[Value], Iterable[Value]]) -> list[Value]:
-    """All values that follow from some, once each, in an order that does not change."""
-    found: dict[int, Value] = {}
-    waiting = list(roots)
-    while waiting:
-        value = waiting.pop()
-        if id(value) not in found:
-            found[id(value)] = value
-            waiting.extend(parts(value))
-    return list(found.values())
-
 
 # ---- the code ------------------------------------------------------------------------------------------------------
 
 #: Words before the operands: how many rows there are, of a program, elements of a row and padded, those that are added
-#: up at a time, and memory of the programs' own for what is kept and for sums over rows.
-_HEAD = 7
+#: up at a time, from one element of a row to the next, and memory of the programs' own for what is kept and for sums
+#: over rows.
+_HEAD = 8
 
 
 class _Writer:
-    """The LLVM IR of a program for some types (as `half_casts` calls them), operands first."""
+    """The LLVM IR of a program for some types (as `half_casts` calls them), operands first.
 
-    def __init__(self, program: RowProgram, types: Sequence[str]) -> None:
+    Parameters
+    ----------
+    across : bool
+        Whether each lane has a row of its own; "a row" are `_LANES` of them then.
+    """
+
+    def __init__(self, program: RowProgram, types: Sequence[str], across: bool) -> None:
         host = llvm.host()
-        self.program, self.types, self.plan = program, types, _planned(program)
+        self.program, self.types, self.plan = program, types, planned(program)
         self.w = host.vector_bits // 32
+        self.across, self.step_length = across, 1 if across else self.w
         self.em = em = Emitter()
         self.f = F32(em, self.w, host.fma)
         self.single, self.word, self.mask = vector("f32", self.w), vector("i32", self.w), vector("i1", self.w)
@@ -231,15 +85,17 @@ class _Writer:
         self.numbers: dict[int, Operand] = {}
         self.constants: dict[int, Operand] = {}
         self.pointers: list[Operand] = []
+        self.steps_between: list[Operand] = []
         self.kept: dict[int, Operand] = {}
         self.sums: dict[int, Operand] = {}
+        self.so_far: dict[int, Register] = {}
         ones = ", ".join(f"i32 {lane}" for lane in range(self.w))
         self.lane_numbers = Constant(f"<{ones}>")
 
     def source(self, symbol: str) -> str:
         em = self.em
         words = [em.inst(f"load i64, ptr {em.offset(Register('%args'), i, 'i64')}") for i in range(_HEAD)]
-        self.rows, self.per, self.length, self.padded, self.block, keep, partial = words
+        self.rows, self.per, self.length, self.padded, self.block, self.inner, keep, partial = words
         # The last are addresses.
         self.memory = [em.inst(f"inttoptr i64 {word} to ptr") for word in (keep, partial)]
         stored = len(self.program.forms) + len(self.plan.results) - len(self.down)
@@ -250,6 +106,8 @@ class _Writer:
                 self.constants[number] = self.spread(em.inst(f"load float, ptr {at}"))
             else:
                 self.pointers.append(em.inst(f"load ptr, ptr {at}"))
+            step = em.offset(Register("%args"), _HEAD + stored + number, "i64")
+            self.steps_between.append(em.inst(f"load i64, ptr {step}"))
         em.loop(Register("%start"), Register("%end"), 1, self.one_program)
         body = "\n".join(["entry:", *em.entry, *em.lines, "  ret void"])
         head = f"define void @{symbol}(ptr %args, i64 %start, i64 %end, i32 %gx, i32 %gy, i32 %gz)"
@@ -266,43 +124,73 @@ class _Writer:
         for place, value in enumerate(self.down):
             row = em.add(em.mul(number, len(self.down)), place)
             self.sums[id(value)] = em.offset(partial, em.mul(row, self.padded), "f32")
-        em.loop(first, last, 1, self.one_row)
+        em.loop(first, last, 1, self.rows_across if self.across else self.one_row)
 
-    def one_row(self, row: Operand) -> None:
+    def rows_across(self, strip: Operand) -> None:
+        """Rows whose elements lie side by side, of which the last strip shares some with the one before."""
+        em = self.em
+        strips = em.inst(f"udiv i64 {em.add(self.inner, _LANES - 1)}, {_LANES}")
+        outer = em.inst(f"udiv i64 {strip}, {strips}")
+        first = em.mul(em.sub(strip, em.mul(outer, strips)), _LANES)
+        first = em.minimum(first, em.sub(self.inner, _LANES))
+        before = em.add(em.mul(outer, self.inner), first)
+        # Elements of rows of an outer index begin where as many rows have been passed.
+        skipped = em.mul(em.mul(outer, self.inner), em.sub(self.length, 1))
+        em.loop(0, _LANES, self.w, lambda lane: self.one_row(em.add(before, lane), skipped))
+
+    def one_row(self, row: Operand, skipped: Operand = 0) -> None:
+        """Go through a row, or as many as there are lanes from this one on."""
         em, forms = self.em, self.program.forms
+        lanes = self.w if self.across else 1
         self.numbers = {}
-        begin = em.mul(row, self.length)
         self.places = list(self.pointers)
+        chosen = row
+        if "places" in forms:
+            at = em.offset(self.pointers[forms.index("places")], row, "i64")
+            chosen = em.inst(f"load i64, ptr {at}")
+
+        def first(number: int, which: Operand) -> Operand:
+            at = em.add(which, skipped) if self.across else em.mul(which, self.steps_between[number])
+            return em.offset(self.pointers[number], at, self.element(number))
+
         for number, form in enumerate(forms):
-            if form == "rows":
-                self.places[number] = em.offset(self.pointers[number], begin, self.element(number))
+            if form in ("rows", "chosen"):
+                self.places[number] = first(number, row if form == "rows" else chosen)
             elif form == "each":
                 at = em.offset(self.pointers[number], row, self.element(number))
-                x = em.inst(f"load {vector(self.element(number), 1)}, ptr {at}")
-                self.constants[number] = self.spread(half_casts.converted(em, x, self.types[number], "f4", 1))
+                size = half_casts.size(self.types[number])
+                x = em.inst(f"load {vector(self.element(number), lanes)}, ptr {at}, align {size}")
+                found = half_casts.converted(em, x, self.types[number], "f4", lanes)
+                self.constants[number] = found if self.across else self.spread(found)
         outs = [(number, v) for number, v in enumerate(self.plan.results, len(forms)) if v.kind != "down"]
         for number, value in outs:
-            at = begin if value.is_row else row
-            self.places[number] = em.offset(self.pointers[number], at, self.element(number))
+            own = em.offset(self.pointers[number], row, self.element(number))
+            self.places[number] = first(number, chosen) if value.is_row else own
         for number, ends in enumerate(self.plan.passes):
             self.one_pass(number, ends)
         for number, value in outs:
             if not value.is_row:
-                first = em.inst(f"extractelement {self.single} {self.number(value)}, i64 0")
-                found = half_casts.converted(em, first, "f4", self.types[number], 1)
-                em.line(f"store {vector(self.element(number), 1)} {found}, ptr {self.places[number]}")
+                found = self.number(value)
+                if not self.across:
+                    found = em.inst(f"extractelement {self.single} {found}, i64 0")
+                found = half_casts.converted(em, found, "f4", self.types[number], lanes)
+                size = half_casts.size(self.types[number])
+                em.line(f"store {vector(self.element(number), lanes)} {found}, ptr {self.places[number]}, align {size}")
 
     def one_pass(self, number: int, ends: list[Value]) -> None:
         """Go through a row: in vectors by turns, what is left of them one by one, and what is left of a vector."""
-        em, w = self.em, self.w
-        folds = [v for v in ends if v.kind in _NEUTRAL]
-        computed = _reached(_elements(ends), _parts_in(number))
+        em, w = self.em, self.step_length
+        folds = [v for v in ends if v.kind in NEUTRAL]
+        computed = reached(elements_of(ends), parts_in(number))
         for value in computed:  # numbers outside of the loop
+            if value.kind in RUNNING:
+                start = splat(float_literal(RUNNING[value.kind][1], "f64"), "f64", self.w)
+                self.so_far[id(value)] = em.slot(vector("f64", self.w), start)
             for arg in value.args:
                 if not arg.is_row:
                     self.number(arg)
         # A long formula hides that an addition waits, and is not to be written often.
-        is_costly = any(v.kind in _COSTLY and v.level == number for v in computed)
+        is_costly = any(v.kind in COSTLY and v.level == number for v in computed)
         turns = _TURNS if folds and not is_costly else 1
         totals = {id(v): [self.started(v) for _ in range(turns)] for v in folds}
         by_turns = em.inst(f"and i64 {self.length}, {-turns * w}")
@@ -324,9 +212,10 @@ class _Writer:
             em.loop(0, by_turns, turns * w, lambda i: self.steps(number, ends, i, totals, turns))
         if turns > 1:
             em.loop(by_turns, whole, w, lambda i: self.steps(number, ends, i, totals, 1))
-        left = em.sub(self.length, whole)
-        some = em.inst(f"icmp ne i64 {left}, 0")
-        em.when(some, lambda: self.step(number, ends, whole, {key: t[0] for key, t in totals.items()}, left))
+        if not self.across:
+            left = em.sub(self.length, whole)
+            some = em.inst(f"icmp ne i64 {left}, 0")
+            em.when(some, lambda: self.step(number, ends, whole, {key: t[0] for key, t in totals.items()}, left))
         for v in folds:
             self.numbers[id(v)] = self.folded(v, totals[id(v)])
 
@@ -334,7 +223,8 @@ class _Writer:
         self, number: int, ends: list[Value], i: Operand, totals: dict[int, list[list[Register]]], turns: int
     ) -> None:
         for turn in range(turns):
-            self.step(number, ends, self.em.add(i, turn * self.w), {k: t[turn] for k, t in totals.items()}, None)
+            at = self.em.add(i, turn * self.step_length)
+            self.step(number, ends, at, {k: t[turn] for k, t in totals.items()}, None)
 
     def step(
         self, number: int, ends: list[Value], i: Operand, totals: dict[int, list[Register]], left: Operand | None
@@ -343,19 +233,19 @@ class _Writer:
         em = self.em
         found: dict[int, Operand] = {}
         for end in ends:
-            value = self.computed(end.args[0] if end.kind in (*_NEUTRAL, "down") else end, number, i, found, left)
-            if end.kind in _NEUTRAL:
+            value = self.computed(end.args[0] if end.kind in (*NEUTRAL, "down") else end, number, i, found, left)
+            if end.kind in NEUTRAL:
                 if left is not None:
                     limit = self.spread_word(em.inst(f"trunc i64 {left} to i32"))
                     inside = em.inst(f"icmp slt {self.word} {self.lane_numbers}, {limit}")
-                    value = self.f.select(inside, value, self.f.const(_NEUTRAL[end.kind]))
+                    value = self.f.select(inside, value, self.f.const(NEUTRAL[end.kind]))
                 self.fold(end, totals[id(end)], value)
             elif end.kind == "down":
                 at = em.offset(self.sums[id(end)], i, "f32")
                 before = em.inst(f"load {self.single}, ptr {at}, align 4")
                 em.line(f"store {self.single} {self.f.add(before, value)}, ptr {at}, align 4")
             if id(end) in self.kept:
-                em.line(f"store {self.single} {value}, ptr {em.offset(self.kept[id(end)], i, 'f32')}, align 4")
+                em.line(f"store {self.single} {value}, ptr {self.kept_at(end, i)}, align 4")
             for place, result in enumerate(self.plan.results, len(self.program.forms)):
                 if result is end and end.is_row and end.kind != "down":
                     self.store(place, i, value, left)
@@ -367,8 +257,7 @@ class _Writer:
             return found[id(v)]
         em = self.em
         if id(v) in self.kept and v.level < number:
-            at = em.offset(self.kept[id(v)], i, "f32")
-            value: Operand = em.inst(f"load {self.single}, ptr {at}, align 4")
+            value: Operand = em.inst(f"load {self.single}, ptr {self.kept_at(v, i)}, align 4")
         elif v.kind == "load":
             value = self.load(v.data, i, left)
         else:
@@ -376,8 +265,11 @@ class _Writer:
         found[id(v)] = value
         return value
 
+    def kept_at(self, v: Value, i: Operand) -> Operand:
+        return self.em.offset(self.kept[id(v)], self.em.mul(i, self.w) if self.across else i, "f32")
+
     def number(self, v: Value) -> Operand:
-        """A number of the row, in all lanes."""
+        """A number of the row, in all lanes, or of the row of each."""
         if v.kind == "const":
             return self.f.const(v.data)
         if v.kind == "load":
@@ -388,22 +280,60 @@ class _Writer:
 
     def apply(self, v: Value, args: list[Operand]) -> Operand:
         f, em, kind = self.f, self.em, v.kind
-        if kind in _FORMULAS:
+        if kind in FORMULAS:
             return getattr(formulas, kind)(f, *args)
-        if kind in _INTRINSICS:
-            return f.intrinsic(_INTRINSICS[kind], *args)
-        if kind in _COMPARISONS:
-            return f.compare(_COMPARISONS[kind], args[0], args[1])
+        if kind in INTRINSICS:
+            return f.intrinsic(INTRINSICS[kind], *args)
+        if kind in COMPARISONS:
+            return f.compare(COMPARISONS[kind], args[0], args[1])
         if kind in ("and", "or"):
             return em.inst(f"{kind} {self.mask} {args[0]}, {args[1]}")
         if kind == "stored":
             elem = str(self.types[v.data])
             return half_casts.converted(em, half_casts.converted(em, args[0], "f4", elem, self.w), elem, "f4", self.w)
+        if kind in RUNNING:
+            return self.apply_running(v, args[0])
         own = getattr(self, f"apply_{kind}", None)
         return getattr(f, kind)(*args) if own is None else own(*args)
 
+    def apply_running(self, v: Value, x: Operand) -> Operand:
+        em, w, wide = self.em, self.w, vector("f64", self.w)
+        verb, start = RUNNING[v.kind]
+        total: Operand = em.inst(f"fpext {self.single} {x} to {wide}")
+        reach = w if self.across else 1
+        while reach < w:  # each lane with all of as many before it
+            order = ", ".join(f"i32 {lane - reach if lane >= reach else w}" for lane in range(w))
+            none = splat(float_literal(start, "f64"), "f64", w)
+            before = em.inst(f"shufflevector {wide} {total}, {wide} {none}, <{w} x i32> <{order}>")
+            total = em.inst(f"{verb} {wide} {total}, {before}")
+            reach *= 2
+        slot = self.so_far[id(v)]
+        total = em.inst(f"{verb} {wide} {em.inst(f'load {wide}, ptr {slot}')}, {total}")
+        last = total
+        if not self.across:
+            order = ", ".join([f"i32 {w - 1}"] * w)
+            last = em.inst(f"shufflevector {wide} {total}, {wide} poison, <{w} x i32> <{order}>")
+        em.line(f"store {wide} {last}, ptr {slot}")
+        found = em.inst(f"fptrunc {wide} {total} to {self.single}")
+        stored = {self.types[place] for place, r in enumerate(self.plan.results, len(self.program.forms)) if r is v}
+        # As NumPy and ml_dtypes have it, of which the second goes by float32.
+        return self.to_odd(total, found) if stored == {"f2"} else found
+
+    def to_odd(self, exact: Operand, nearest: Operand) -> Operand:
+        """Float64 numbers as odd float32 numbers where they are none: rounded again, they are as if rounded once."""
+        em, f, wide, mask = self.em, self.f, vector("f64", self.w), self.mask
+        back = em.inst(f"fpext {self.single} {nearest} to {wide}")
+        sizes = [em.intrinsic("fabs", "f64", self.w, [x]) for x in (back, exact)]
+        beyond = em.inst(f"fcmp ogt {wide} {sizes[0]}, {sizes[1]}")
+        bits = f.int_op("sub", f.bits(nearest), em.inst(f"zext {mask} {beyond} to {self.word}"))
+        inexact = em.inst(f"zext {mask} {em.inst(f'fcmp one {wide} {back}, {exact}')} to {self.word}")
+        return f.from_bits(f.int_op("or", bits, inexact))
+
     def apply_not(self, x: Operand) -> Operand:
         return self.em.inst(f"xor {self.mask} {x}, {splat(Constant('true'), 'i1', self.w)}")
+
+    def apply_truth(self, x: Operand) -> Operand:
+        return self.f.compare("une", x, self.f.const(0.0))
 
     def apply_isnan(self, x: Operand) -> Operand:
         return self.f.compare("uno", x, x)
@@ -448,8 +378,11 @@ class _Writer:
 
     def load(self, number: int, i: Operand, left: Operand | None) -> Operand:
         em, elem = self.em, self.element(number)
-        at = em.offset(self.places[number], i, elem)
         size = half_casts.size(self.types[number])
+        if self.across and self.program.forms[number] == "columns":
+            x = em.inst(f"load {vector(elem, 1)}, ptr {em.offset(self.places[number], i, elem)}, align {size}")
+            return self.spread(half_casts.converted(em, x, self.types[number], "f4", 1))
+        at = em.offset(self.places[number], self.far(i), elem)
         if left is not None:
             buffer = em.buffer((self.w,), elem).pointer
             em.line(f"store {vector(elem, self.w)} {ZEROS}, ptr {buffer}")
@@ -460,7 +393,7 @@ class _Writer:
 
     def store(self, number: int, i: Operand, value: Operand, left: Operand | None) -> None:
         em, elem = self.em, self.element(number)
-        at = to = em.offset(self.places[number], i, elem)
+        at = to = em.offset(self.places[number], self.far(i), elem)
         size = half_casts.size(self.types[number])
         if left is not None:
             at = em.buffer((self.w,), elem).pointer
@@ -468,6 +401,10 @@ class _Writer:
         em.line(f"store {vector(elem, self.w)} {found}, ptr {at}, align {size}")
         if left is not None:
             self.copy(to, at, em.mul(left, size))
+
+    def far(self, i: Operand) -> Operand:
+        """Where the element `i` of a row lies from its first one."""
+        return self.em.mul(i, self.inner) if self.across else i
 
     def copy(self, to: Operand, source: Operand, count: Operand) -> None:
         self.em.call(VOID, "llvm.memcpy.p0.p0.i64", [
@@ -487,7 +424,7 @@ class _Writer:
     # -- folds: a variable, and of extremes another that says where there was NaN
 
     def started(self, v: Value) -> list[Register]:
-        slots = [self.em.slot(self.single, self.f.const(_NEUTRAL[v.kind]))]
+        slots = [self.em.slot(self.single, self.f.const(NEUTRAL[v.kind]))]
         if v.kind in ("max", "min"):
             slots.append(self.em.slot(self.word, ZEROS))
         return slots
@@ -508,12 +445,12 @@ class _Writer:
         return f.select(f.compare("ogt" if kind == "max" else "olt", a, b), a, b)
 
     def folded(self, v: Value, totals: list[list[Register]]) -> Operand:
-        """The number of the row, in all lanes: of all turns, then of all lanes."""
+        """The number of the row, in all lanes: of all turns, then of all lanes that have elements of it."""
         em, f, w = self.em, self.f, self.w
         result: Operand = em.inst(f"load {self.single}, ptr {totals[0][0]}")
         for slots in totals[1:]:
             result = self.combined(v.kind, result, em.inst(f"load {self.single}, ptr {slots[0]}"))
-        half = w // 2
+        half = 0 if self.across else w // 2
         while half:  # each lane with the one that far away: all have the same in the end
             order = ", ".join(f"i32 {lane ^ half}" for lane in range(w))
             other = em.inst(f"shufflevector {self.single} {result}, {self.single} poison, <{w} x i32> <{order}>")
@@ -523,6 +460,9 @@ class _Writer:
             some: Operand = ZEROS
             for slots in totals:
                 some = em.inst(f"or {self.word} {some}, {em.inst(f'load {self.word}, ptr {slots[1]}')}")
+            if self.across:
+                is_nan = em.inst(f"icmp ne {self.word} {some}, {ZEROS}")
+                return f.select(is_nan, f.const(math.nan), result)
             bits = em.inst(f"call i32 @llvm.vector.reduce.or.v{w}i32({self.word} {some})")
             em.declarations["llvm.vector.reduce.or"] = f"declare i32 @llvm.vector.reduce.or.v{w}i32({self.word})"
             is_nan = em.inst(f"icmp ne i32 {bits}, 0")
@@ -535,15 +475,15 @@ class _Writer:
 
 class _Loaded(NamedTuple):
     address: int
-    plan: _Plan
+    plan: Plan
     #: Time that a program took, for the pool.
     cost: Any
 
 
 @functools.cache
-def _loaded(program: RowProgram, types: tuple[str, ...]) -> _Loaded | None:
-    name = f"{program.name} of {' '.join(types)}"
-    code = objects.Code(lambda: _Writer(program, types).source("opweave.rows"), name, objects.CLEANED, name)
+def _loaded(program: RowProgram, types: tuple[str, ...], across: bool) -> _Loaded | None:
+    name = f"{program.name} of {' '.join(types)}{' across' if across else ''}"
+    code = objects.Code(lambda: _Writer(program, types, across).source("opweave.rows"), name, objects.CLEANED, name)
     try:
         if "f2" in types and half_casts.loop(np.dtype(np.float16), np.dtype(np.float32)) is None:
             return None  # the machine does not convert it
@@ -552,34 +492,44 @@ def _loaded(program: RowProgram, types: tuple[str, ...]) -> _Loaded | None:
     except ModuleNotFoundError as error:  # without LLVM, and what it compiled before, NumPy goes on
         let_through(error)
         return None
-    return _Loaded(address, _planned(program), ctypes.c_double())
+    return _Loaded(address, planned(program), ctypes.c_double())
 
 
 def run(
-    program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows: int, length: int
-) -> list[np.ndarray[Any, Any]] | None:
+    program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows: int, length: int, inner: int,
+    steps: Sequence[int],
+) -> list[np.ndarray[Any, Any]] | None:  # fmt: skip
     """`registry.rows.native`."""
+    across = inner > 1
+    if across and inner < _LANES:
+        return None
     types = tuple(["f4" if type(x) is float else _TYPES[x.dtype] for x in operands] + [_TYPES[x.dtype] for x in outs])
-    loaded = _loaded(program, types)
+    loaded = _loaded(program, types, across)
     if loaded is None:
         return None
-    per = max(1, _PROGRAM // length)
-    programs = -(-rows // per)
-    padded = -(-length // _LANES) * _LANES
-    step = _TURNS * _LANES
+    many = rows // inner * -(-inner // _LANES) if across else rows
+    padded = length * _LANES if across else -(-length // _LANES) * _LANES
+    # Rows that are named more than once come in their order.
+    per = many if "places" in program.forms else max(1, _PROGRAM // (padded if across else length))
+    programs = -(-many // per)
+    step = _TURNS if across else _TURNS * _LANES
     block = step * max(_LEAST_BLOCK, math.isqrt(length // step))
     kept = memory.empty((programs, len(loaded.plan.kept), padded), np.dtype(np.float32)) if loaded.plan.kept else None
     down = sum(v.kind == "down" for v in loaded.plan.results)
     partial = np.zeros((programs, down, padded), np.float32) if down else None
     own = [0 if array is None else _address(array) for array in (kept, partial)]
-    words = [rows, per, length, padded, block, *own]
+    words = [many, per, length, padded, block, inner, *own]
     words += [_bits(x) if type(x) is float else _address(x) for x in (*operands, *outs)]
+    words += steps
     args = (ctypes.c_int64 * len(words))(*words)
     pool.native().run(loaded.address, ctypes.addressof(args), programs, 0, 0, 0, ctypes.byref(loaded.cost))
     return [] if partial is None else [partial[:, place, :length] for place in range(down)]
 
 
-_TYPES = {np.dtype(np.float32): "f4", np.dtype(np.float16): "f2", dtypes.bfloat16.numpy: "bf"}
+_TYPES = {
+    np.dtype(np.float32): "f4", np.dtype(np.float16): "f2", dtypes.bfloat16.numpy: "bf", np.dtype(np.bool_): "b1",
+    np.dtype(np.int64): "i8",
+}  # fmt: skip
 
 
 def _address(array: np.ndarray[Any, Any]) -> int:

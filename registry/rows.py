@@ -9,9 +9,10 @@ all steps for one row that the cache holds, where they are needed, beside the op
         return [powers / k.sum(powers)]
 
 A value is either one of the elements of a row or one number of the whole row, which `k.max`, `k.min`, `k.sum` and
-`k.prod` make of elements; `+ - * /` and `k.exp`, `k.log`, `k.sqrt`, `k.abs`, `k.finite` (0 for what is not) take any.
-It is computed in float32 and rounded once, where a result is stored. `codegen.rows` makes the code; where there is
-none, `run` says so and the kernel goes on in its own way.
+`k.prod` make of elements (`k.running_sum` and `k.running_prod` of those up to each); `+ - * /` and `k.exp`, `k.log`,
+`k.sqrt`, `k.abs`, `k.finite` (0 for what is not) take any. It is computed in float32 (of bools, as 0 and 1) and rounded
+once, where a result is stored. `codegen.rows` makes the code; where there is none, `run` says so and the kernel goes on
+in its own way.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ from opweave.registry.dataclass import dataclass
 from opweave.registry.hooks import Hook
 from opweave.registry.tape import MOST_ELEMENTS
 
-#: How an operand or a result lies: an element for each of all rows, one for each row, one for each place in a row, or a
-#: Python number.
-Form = Literal["rows", "each", "columns", "number"]
+#: How an operand lies: an element for each of all rows, one for each row, one for each place in a row, or a Python
+#: number. Where one names rows (`"places"`, int64), `"chosen"` operands and all results are in the rows that it names;
+#: what a row stored, a later one of the same name reads.
+Form = Literal["rows", "each", "columns", "number", "places", "chosen"]
 
 #: A shorter row is no more than a step or two of a loop.
 _LEAST_LENGTH = 32
@@ -59,9 +61,10 @@ def row_program(*forms: Form) -> Callable[[Callable[..., list[Any]]], RowProgram
     return lambda body: RowProgram(f"{body.__module__}.{body.__qualname__}", forms, body)
 
 
-#: Runs a program on (operands, results, how many rows there are, how long they are); results that are sums over rows
-#: come back as arrays of partial ones. None where there is no code for that. `opweave` supplies it.
-native: Hook[[RowProgram, Sequence[Any], Sequence[Any], int, int], list[Any] | None] = Hook()
+#: Runs a program on (operands, results, how many rows there are, how long they are, how far their elements are from one
+#: to the next, how far the rows of each operand and result); results that are sums over rows come back as arrays of
+#: partial ones. None where there is no code for that. `opweave` supplies it.
+native: Hook[[RowProgram, Sequence[Any], Sequence[Any], int, int, int, Sequence[int]], list[Any] | None] = Hook()
 
 
 def are_enough(count: int) -> bool:
@@ -70,8 +73,9 @@ def are_enough(count: int) -> bool:
 
 
 def run(
-    program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows: int, length: int, is_part: bool = False
-) -> bool:
+    program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows: int, length: int, is_part: bool = False,
+    inner: int = 1,
+) -> bool:  # fmt: skip
     """Run a program whose results are elements and numbers of rows.
 
     Parameters
@@ -79,13 +83,16 @@ def run(
     program : RowProgram
         What is computed.
     operands : sequence of numpy.ndarray or float
-        In the order of its forms.
+        In the order of its forms. Rows may be some way apart.
     outs : sequence of numpy.ndarray
         Where its results are written; their sizes say which form they have.
     rows, length : int
         How many rows there are, and elements of one.
     is_part : bool
         Whether these are what is left of a large tensor, however few.
+    inner : int
+        Sizes behind the dimension that rows run along: how far elements of a row are from one to the next, and how many
+        rows begin side by side.
 
     Returns
     -------
@@ -93,33 +100,66 @@ def run(
         Whether it was done. Nothing is written if not: there are few elements, they lie apart, may not be written, or
         have another type.
     """
-    return _called(program, operands, outs, rows, length, is_part) is not None
+    return _called(program, operands, outs, rows, length, is_part, inner) is not None
 
 
 def sums(program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows: int, length: int) -> Any:
     """The same for a program whose results, in the end, are also sums over rows: these, in float32, or None."""
-    found = _called(program, operands, outs, rows, length, False)
+    found = _called(program, operands, outs, rows, length, False, 1)
     with np.errstate(all="ignore"):
         return None if found is None else [np.add.reduce(partial, axis=0) for partial in found]
 
 
 def _called(
-    program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows: int, length: int, is_part: bool
+    program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows: int, length: int, is_part: bool, inner: int
 ) -> list[Any] | None:
-    if native.call is None or not is_part and (length < _LEAST_LENGTH or not are_enough(rows * length)):
+    is_short = length < _LEAST_LENGTH and inner == 1
+    if native.call is None or not is_part and (is_short or not are_enough(rows * length)):
         return None
-    arrays = [operand for operand, form in zip(operands, program.forms, strict=True) if form != "number"]
-    if not all(_is_dense(array) for array in arrays) or not all(_is_dense(out) for out in outs):
+    given = list(zip(operands, program.forms, strict=True))
+    if not all(operand.dtype == np.int64 and operand.flags.c_contiguous for operand, f in given if f == "places"):
+        return None
+    arrays = [operand for operand, form in given if form not in ("number", "places")]
+    types = _computed_as_float32()
+    if any(type(array) is not np.ndarray or array.dtype not in types for array in (*arrays, *outs)):
+        return None
+    if any(out.dtype == np.bool_ for out in outs):
+        return None
+    apart = rows if inner == 1 else 0
+    steps = [_row_step(a, apart if f == "rows" else 0, length) if isinstance(a, np.ndarray) else 0 for a, f in given]
+    steps += [_row_step(out, apart if out.size == rows * length else 0, length) for out in outs]
+    if None in steps:
         return None
     if not all(out.flags.writeable for out in outs):
         return None
-    return native.call(program, operands, outs, rows, length)
+    return native.call(program, operands, outs, rows, length, inner, steps)
 
 
-def _is_dense(array: Any) -> bool:
-    if type(array) is not np.ndarray or not array.flags.c_contiguous:
-        return False
-    return array.dtype in _computed_as_float32()
+def _row_step(array: Any, count: int, length: int) -> int | None:
+    """How many elements the first of a row is from that of the one before, where there are rows (`count` of them).
+
+    None where elements do not lie side by side, or rows are not as far apart one as another.
+    """
+    if array.flags.c_contiguous:
+        return length
+    if not count:
+        return None
+    item, inside, outside, step = array.itemsize, 1, 1, 0
+    for size, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):
+        if size == 1:
+            continue
+        if inside < length:
+            if stride != inside * item:
+                return None
+            inside *= size
+        elif not step:
+            step, outside = stride, size
+        elif stride == step * outside:
+            outside *= size
+        else:
+            return None
+    is_apart = step >= length * item and not step % item
+    return step // item if inside == length and is_apart else None
 
 
 _types: list[np.dtype[Any]] = []
@@ -127,5 +167,6 @@ _types: list[np.dtype[Any]] = []
 
 def _computed_as_float32() -> list[np.dtype[Any]]:
     if not _types:
-        _types.extend(t.numpy for t in (dtypes.float32, dtypes.bfloat16, dtypes.float16) if t.numpy is not None)
+        known = (dtypes.float32, dtypes.bfloat16, dtypes.float16, dtypes.bool_)
+        _types.extend(t.numpy for t in known if t.numpy is not None)
     return _types

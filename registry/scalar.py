@@ -273,7 +273,7 @@ class ArrayScalars(Scalars):
         return 1 / x
 
     def sign(self, x: Value) -> Value:
-        return x.copy() if x.dtype == np.bool_ else self.xp.sign(x)
+        return x if x.dtype == np.bool_ else self.xp.sign(x)
 
     def _integral(self, name: str, x: Value) -> Value:
         dtype = x.dtype if hasattr(x, "dtype") else self.xp.asarray(x).dtype
@@ -301,15 +301,16 @@ class ArrayScalars(Scalars):
             return self.xp.remainder(a, b)
         # As fmod where that has the divisor's sign; `xp.remainder` gives zeros another sign than PyTorch.
         rest = self.xp.fmod(a, b)
-        below = b < 0 if _is_traced(b) else self.xp.asarray(b) < 0
-        return self.xp.where((rest != 0) & ((rest < 0) != below), rest + b, rest)
+        if type(b) is float:
+            return self.xp.where(rest > 0 if b < 0 else rest < 0, rest + b, rest)
+        return self.xp.where((rest < 0) & (b > 0) | (rest > 0) & (b < 0), rest + b, rest)
 
     def floor_divide(self, a: Value, b: Value) -> Value:
         _check_divisor(self.xp, a, b)
         result = self.xp.floor_divide(a, b)
-        if result.dtype.kind != "f":
+        if result.dtype.kind != "f" or self.xp is np:
             return result
-        # Python's convention gives NaN for x // 0.0; IEEE division (PyTorch) gives an infinity.
+        # CuPy follows Python, where x // 0.0 is NaN; IEEE division (PyTorch, NumPy) gives an infinity.
         return self.xp.where(b == 0 if _is_traced(b) else self.xp.asarray(b) == 0, a / b, result)
 
     def trunc_divide(self, a: Value, b: Value) -> Value:

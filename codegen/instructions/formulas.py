@@ -7,6 +7,7 @@ coefficients are near-minimax (Chebyshev) fits on the interval each comment name
 from __future__ import annotations
 
 from opweave.codegen.instructions.arithmetic import F32, Floats
+from opweave.codegen.instructions.emit import splat, vector
 from opweave.codegen.instructions.operands import Operand
 
 _INF, _NAN = float("inf"), float("nan")
@@ -184,3 +185,52 @@ def sin_cos(f: F32, x: Operand, quarter: int) -> Operand:
 
 def rsqrt(f: Floats, x: Operand) -> Operand:
     return f.div(f.const(1.0), f.intrinsic("sqrt", x))
+
+
+#: Bits of a float64 that a quotient is cut to the others of: 29 are left, and times 24 of a divisor they are exact.
+_LOW_BITS = (1 << 24) - 1
+#: How often: a quotient of two float32 numbers has up to 278 bits before the point.
+_MOST_TURNS = 10
+
+
+def fmod(f: F32, a: Operand, b: Operand) -> Operand:
+    """C's fmod, exactly: by quotients of float64, of which one is enough unless it is 2^29 or more."""
+    em, w = f.em, f.width
+    wide, word = Floats(em, "f64", w), vector("i64", w)
+    x, y = (em.inst(f"fpext {f.type} {f.intrinsic('fabs', v)} to {wide.type}") for v in (a, b))
+    high = splat(~_LOW_BITS, "i64", w)
+
+    def reduced(rest: Operand) -> Operand:
+        bits = em.inst(f"bitcast {wide.type} {wide.div(rest, y)} to {word}")
+        cut = em.inst(f"bitcast {word} {em.inst(f'and {word} {bits}, {high}')} to {wide.type}")
+        return wide.sub(rest, wide.mul(wide.intrinsic("trunc", cut), y))
+
+    rest = em.slot(wide.type, reduced(x))
+
+    def again() -> None:
+        em.line(f"store {wide.type} {reduced(em.inst(f'load {wide.type}, ptr {rest}'))}, ptr {rest}")
+
+    too_large: Operand = wide.compare("oge", wide.intrinsic("fabs", em.inst(f"load {wide.type}, ptr {rest}")), y)
+    if w > 1:
+        lanes = em.inst(f"bitcast {wide.mask} {too_large} to i{w}")
+        too_large = em.inst(f"icmp ne i{w} {lanes}, 0")
+    em.when(too_large, lambda: em.loop(0, _MOST_TURNS, 1, lambda _: again()))
+    found: Operand = em.inst(f"load {wide.type}, ptr {rest}")
+    # A quotient just below a whole number may have been rounded to that.
+    found = wide.select(wide.compare("olt", found, wide.const(0.0)), wide.add(found, y), found)
+    found = wide.select(wide.compare("olt", x, y), x, found)  # of an infinite divisor too
+    return f.intrinsic("copysign", em.inst(f"fptrunc {wide.type} {found} to {f.type}"), a)
+
+
+def floor_divide(f: F32, a: Operand, b: Operand) -> Operand:
+    """floor(a / b), as Python has it for floats: by the remainder, since a quotient may round to a whole number."""
+    zero, one = f.const(0.0), f.const(1.0)
+    rest, quotient = fmod(f, a, b), f.div(a, b)
+    below = f.compare("olt", f.mul(f.intrinsic("copysign", one, rest), f.intrinsic("copysign", one, b)), zero)
+    exact = f.div(f.sub(a, rest), b)
+    inexact = f.em.inst(f"and {f.mask} {below}, {f.compare('one', rest, zero)}")
+    exact = f.select(inexact, f.sub(exact, one), exact)
+    whole = f.intrinsic("floor", exact)
+    whole = f.select(f.compare("ogt", f.sub(exact, whole), f.const(0.5)), f.add(whole, one), whole)
+    whole = f.select(f.compare("oeq", exact, zero), f.intrinsic("copysign", zero, quotient), whole)
+    return f.select(f.compare("oeq", b, zero), quotient, whole)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from opweave.registry import dtypes
+from opweave.registry.ops.outer_places import add_rows, is_large, outer_places
 from opweave.registry.scalar import convert_into, converted
 from opweave.registry.tensor import Tensor
 
@@ -19,7 +20,7 @@ def add_at(self: Tensor, target: Any, where: Any, source: Any) -> None:
     xp = self._device.xp
     if self._dtype is dtypes.bfloat16:
         wide = converted(target, np.dtype(np.float32))
-        _add_at(xp, wide, where, converted(source, np.dtype(np.float32)))
+        _add_at(xp, wide, where, source)
         convert_into(target, wide)
     else:
         _add_at(xp, target, where, source)
@@ -33,9 +34,10 @@ def _add_at(xp: Any, target: Any, where: Any, source: Any) -> None:
         and source.shape == (*first.shape, *target.shape[1:]) and source.size >= _LONG_ROW * len(first)
     )  # fmt: skip
     if not is_rows:
-        xp.add.at(target, where, source)
+        source = source if source.dtype == target.dtype else converted(source, target.dtype)
+        places = outer_places((first, *rest), target.shape) if xp is np and is_large(source.shape) else None
+        if places is None or not places.add(target, np.broadcast_to(source, places.sizes(target.shape))):
+            xp.add.at(target, where, source)
         return
     # In the same order; NumPy takes element by element.
-    for row, values in zip(first.tolist(), source, strict=True):
-        place = target[row]
-        np.add(place, values, out=place)
+    add_rows(target, np.where(first < 0, first + len(target), first), source)

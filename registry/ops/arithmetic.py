@@ -118,8 +118,9 @@ def _div_mode_types(*operands: Any, rounding_mode: str | None = None) -> tuple[D
         return computed(dtypes.get_default_dtype() if common.kind in "biu" else common)
     if common.kind in "bc":
         raise DTypeError(f"div: rounding is not defined for {common.name}", got=", ".join(map(describe, operands)))
-    # What is cut is the quotient as the type has it, so half types are not widened.
-    return (common, common) if rounding_mode == "trunc" else computed(common)
+    # What is cut is the quotient as the type has it, so half types are not widened; by a number it is the exact one.
+    by_many = isinstance(operands[1], DType) or isinstance(operands[1], Tensor) and operands[1]._sizes
+    return (common, common) if rounding_mode == "trunc" and by_many else computed(common)
 
 
 @pointwise(
@@ -141,14 +142,17 @@ div_mode.backward(
 
 
 # PyTorch refuses to differentiate floor_divide; so does an op without formula.
-@pointwise("aten::floor_divide(Tensor self, Tensor other) -> Tensor", kinds="uif", inplace="Tensor")
+@pointwise(
+    "aten::floor_divide(Tensor self, Tensor other) -> Tensor", kinds="uif", inplace="Tensor", rounds_numbers=(0,)
+)
 def floor_divide(k: Any, x: Any, y: Any) -> Any:
     return k.floor_divide(x, y)
 
 
 @pointwise(
-    "aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", kinds="uif", out="Tensor_out", accuracy="rounded"
-)
+    "aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", kinds="uif", out="Tensor_out", accuracy="rounded",
+    rounds_numbers=(0, 1),
+)  # fmt: skip
 def remainder(k: Any, x: Any, y: Any) -> Any:
     return k.remainder(x, y)
 
@@ -159,7 +163,10 @@ remainder.backward(
 )
 
 
-@pointwise("aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", kinds="uif", out="Tensor_out", accuracy="rounded")
+@pointwise(
+    "aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", kinds="uif", out="Tensor_out", accuracy="rounded",
+    rounds_numbers=(0, 1),
+)  # fmt: skip
 def fmod(k: Any, x: Any, y: Any) -> Any:
     return k.fmod(x, y)
 
@@ -191,6 +198,7 @@ def _pow_types(*operands: Any) -> tuple[DType, DType]:
     inplace="Tensor",
     is_expensive=True,
     autocast={"cuda": "fp32"},
+    rounds_numbers=(0, 1),
 )
 def pow_(k: Any, x: Any, y: Any) -> Any:
     exponent = k.number(y)

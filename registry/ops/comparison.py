@@ -25,7 +25,7 @@ aten = ops.aten
 
 def _comparison(name: str, kinds: str = "buifc") -> Callable[[Callable[..., Any]], PointwiseDecl]:
     schema = f"aten::{name}.Tensor(Tensor self, Tensor other) -> Tensor"
-    return pointwise(schema, kinds=kinds, promote=COMPARE, out="Tensor_out", is_cheap=True)
+    return pointwise(schema, kinds=kinds, promote=COMPARE, out="Tensor_out", is_cheap=True, rounds_numbers=(0, 1))
 
 
 @_comparison("eq")

@@ -210,6 +210,9 @@ def laid_out(t: Tensor, memory_format: MemoryFormat) -> Tensor:
 
 def assign(k: Any, target: Any, source: Any, dtype: DType) -> None:
     if source.dtype == target.dtype:
+        if source.dtype.kind == "V":  # which NumPy copies one by one
+            bits = f"u{source.dtype.itemsize}"
+            target, source = target.view(bits), source.view(bits)
         target[...] = source
         return
     with np.errstate(all="ignore"):

@@ -322,11 +322,12 @@ def _arange_spec(start: Any, end: Any, step: Any, dtype: Any, layout: Any, devic
            spec=_arange_spec, outs="start_out")  # fmt: skip
 def arange(k: Any, index: Any, start: Any, end: Any, step: Any, dtype: Any, *_: Any) -> Any:
     kind = _arange_dtype((start, end, step), dtype)
+    counted = type(start) is type(step) is int and (start, step) == (0, 1)
     if kind.kind in "biu":
-        return k.cast(index[0] * int(step) + int(start), kind)
+        return k.cast(index[0] if counted else index[0] * int(step) + int(start), kind)
     # PyTorch computes in float64 for the wide types and in the accumulation type otherwise; float64 holds both.
-    value = k.cast(index[0], dtypes.float64) * float(step) + float(start)
-    return k.cast(value, kind)
+    at = k.cast(index[0], dtypes.float64)
+    return k.cast(at if counted else at * float(step) + float(start), kind)
 
 
 @composite(f"aten::arange.start(Scalar start, Scalar end, *, {_OPTIONS}) -> Tensor")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
 
-from opweave.registry import dtypes
+from opweave.registry import dtypes, rows
 from opweave.registry.autograd.mode import is_grad_enabled
 from opweave.registry.batching import along
+from opweave.registry.device import cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import ops
@@ -19,6 +21,7 @@ from opweave.registry.ops.kinds import ScanDecl, composite, extern, scan, wide_t
 from opweave.registry.ops.reduction import accumulated
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import pointwise_strides
+from opweave.registry.rows import row_program
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.strided import wrap_dim
 from opweave.registry.symbolic import is_open
@@ -55,27 +58,55 @@ def _running_rows(function: str, array: Any, wide: DType, result: DType) -> Any:
     accumulate = {"cumsum": np.add.accumulate, "cumprod": np.multiply.accumulate}[function]
     count, size = array.shape
     out = np.empty(array.shape, result.numpy)
+    if array.dtype == wide.numpy == result.numpy and wide.kind in "iu":
+        return accumulate(array, axis=1, out=out)
     step = max(1, min(_CHUNK // max(size, 1), count))
     terms, totals = (np.empty((step, size), wide.numpy) for _ in range(2))
     with np.errstate(all="ignore"):
         for start in range(0, count, step):
-            rows = min(step, count - start)
-            np.copyto(terms[:rows], array[start : start + rows], casting="unsafe")
+            many = min(step, count - start)
+            np.copyto(terms[:many], array[start : start + many], casting="unsafe")
             if function == "cumsum" and size:
-                terms[:rows, 0] += 0  # a sum begins at 0, which -0 added to it leaves
-            accumulate(terms[:rows], axis=1, out=totals[:rows])
-            np.copyto(out[start : start + rows], totals[:rows], casting="unsafe")
+                terms[:many, 0] += 0  # a sum begins at 0, which -0 added to it leaves
+            accumulate(terms[:many], axis=1, out=totals[:many])
+            np.copyto(out[start : start + many], totals[:many], casting="unsafe")
     return out
+
+
+@row_program("rows")
+def _sums_of_row(k: Any, x: Any) -> list[Any]:
+    return [k.running_sum(x)]
+
+
+@row_program("rows")
+def _products_of_row(k: Any, x: Any) -> list[Any]:
+    return [k.running_prod(x)]
+
+
+def _running_of_rows(function: str, self: Tensor, axis: int, result: DType) -> Tensor | None:
+    """The same of a large tensor by native code; None where there is none."""
+    if self._device is not cpu or not rows.are_enough(self.numel()):
+        return None
+    length, inner = self._sizes[axis], math.prod(self._sizes[axis + 1 :])
+    if function == "cumprod" and inner == 1:
+        return None  # whose order decides where what overflows meets a zero
+    out = allocate_like(contiguous(self._sizes, result, cpu))
+    program = _sums_of_row if function == "cumsum" else _products_of_row
+    given = aten.contiguous.default(self)._array
+    return out if rows.run(program, [given], [out._array], self.numel() // length, length, inner=inner) else None
 
 
 def _running(function: str, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     axis = wrap_dim(dim, self.ndim, function)
     result = accumulated(self._dtype, dtype)[1]
+    found = _running_of_rows(function, self, axis, result)
+    if found is not None:
+        return found
     xp = self._device.xp
     wide = wide_type(result)
     if xp is np and self.numel() > 1 and axis == self.ndim - 1 and self._array.flags.c_contiguous:
-        rows = _running_rows(function, self._array.reshape(-1, self._sizes[-1]), wide, result)
-        return Tensor._from_array(rows.reshape(self._sizes), self._device)
+        found = _running_rows(function, self._array.reshape(-1, self._sizes[-1]), wide, result)
+        return Tensor._from_array(found.reshape(self._sizes), self._device)
     with np.errstate(all="ignore"):
         array = self._array.astype(wide.numpy)
         if function == "cumsum" and self.numel() and self._sizes:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opweave.registry import dtypes
+from opweave.registry import dtypes, rows
 from opweave.registry.errors import OutOfMemoryError, ShapeError
 from opweave.registry.memory_format import contiguous_format
 from opweave.registry.op import ops
@@ -16,9 +16,9 @@ from opweave.registry.ops.kinds import composite, view
 from opweave.registry.ops.samples import Make
 from opweave.registry.ops.slicing import check_part, placing, put_at
 from opweave.registry.ops.view import dims_behind, view_samples
-from opweave.registry.spec import is_contiguous
+from opweave.registry.spec import contiguous, is_contiguous
 from opweave.registry.strided import wrap_dim
-from opweave.registry.tensor import Tensor, describe
+from opweave.registry.tensor import Tensor, allocate_like, describe
 
 Layout = tuple[tuple[int, ...], tuple[Any, ...], Any]
 Sizes = Sequence[int]
@@ -58,9 +58,9 @@ def diagonal_backward(grad_output: Tensor, input_sizes: Sizes, offset: int, dim1
     a, b = (wrap_dim(d, ndim, "diagonal") for d in (dim1, dim2))
     order = [a, b, *(d for d in range(ndim) if d not in (a, b))]
     steps = aten.arange.start_step(0, grad_output._sizes[-1], device=grad_output._device)
-    rows, columns = aten.add.Tensor(steps, max(-offset, 0)), aten.add.Tensor(steps, max(offset, 0))
+    at, columns = aten.add.Tensor(steps, max(-offset, 0)), aten.add.Tensor(steps, max(offset, 0))
     values = aten.permute.default(grad_output, [ndim - 2, *range(ndim - 2)])
-    whole = put_at(values, [input_sizes[d] for d in order], [rows, columns])
+    whole = put_at(values, [input_sizes[d] for d in order], [at, columns])
     return aten.contiguous.default(aten.permute.default(whole, [order.index(d) for d in range(ndim)]))
 
 
@@ -87,8 +87,8 @@ def _triangle(op: str, self: Tensor, diagonal: int, lower: bool) -> Tensor:
     aten = ops.aten
     if len(self._sizes) < 2:
         raise ShapeError(f"{op}: needs at least 2 dimensions", got=describe(self))
-    rows, columns = (aten.arange.start_step(0, size, device=self._device) for size in self._sizes[-2:])
-    edge = aten.unsqueeze.default(rows, -1)
+    row, columns = (aten.arange.start_step(0, size, device=self._device) for size in self._sizes[-2:])
+    edge = aten.unsqueeze.default(row, -1)
     edge = edge if diagonal == 0 else aten.add.Tensor(edge, diagonal)
     kept = aten.le.Tensor(columns, edge) if lower else aten.ge.Tensor(columns, edge)
     if not is_contiguous(self._sizes, self._strides):
@@ -96,15 +96,58 @@ def _triangle(op: str, self: Tensor, diagonal: int, lower: bool) -> Tensor:
     return aten.where.self(kept, self, False if self._dtype.kind == "b" else 0)
 
 
+#: Rows of a block, of which all but a square is kept whole or not at all.
+_BLOCK = 64
+
+
+def _triangle_of_large(self: Tensor, diagonal: int, lower: bool) -> Tensor | None:
+    if self.ndim < 2 or not self._device.is_host or not rows.are_enough(self.numel()):
+        return None
+    out = allocate_like(contiguous(self._sizes, self._dtype, self._device))
+    source, target = self._array, out._array
+    if (bits := f"u{self._dtype.itemsize}") != "u16":  # which NumPy copies faster than some types
+        source, target = source.view(bits), target.view(bits)
+    count, width = self._sizes[-2:]
+    for first in range(0, count, _BLOCK):
+        last = min(first + _BLOCK, count)
+        # Of the first row and the last one of a block, the place behind which it is another part.
+        edges = [min(max(row + diagonal + lower, 0), width) for row in (first, last - 1)]
+        block = (..., slice(first, last))
+        square = (*block, slice(*edges))
+        whole, none = slice(0, edges[0]), slice(edges[1], width)
+        if not lower:
+            whole, none = none, whole
+        target[(*block, whole)] = source[(*block, whole)]
+        target[(*block, none)] = 0
+        target[square] = 0
+        places, ends = np.arange(*edges), np.arange(first, last)[:, None] + diagonal
+        np.copyto(target[square], source[square], where=places <= ends if lower else places >= ends)
+    return out
+
+
+def _declare_triangle(name: str) -> None:
+    lower = name == "tril"
+
+    def of_large(self: Tensor, diagonal: int = 0) -> Tensor | None:
+        return _triangle_of_large(self, diagonal, lower)
+
+    @composite(
+        f"aten::{name}(Tensor self, SymInt diagonal=0) -> Tensor", explicit=True, of_rows=of_large, outs="out",
+        accuracy="rounded"
+    )  # fmt: skip
+    def triangle(self: Tensor, diagonal: int = 0) -> Tensor:
+        return _triangle(name, self, diagonal, lower)
+
+    op = triangle.op
+    triangle.backward(self=lambda grad, diagonal: op(grad, diagonal))
+
+    @composite(f"aten::{name}_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)")
+    def _(self: Tensor, diagonal: int = 0) -> Tensor:
+        return aten.copy_.default(self, op(self, diagonal))
+
+
 for _name in ("tril", "triu"):
-
-    @composite(f"aten::{_name}(Tensor self, SymInt diagonal=0) -> Tensor", outs="out", accuracy="rounded")
-    def _(self: Tensor, diagonal: int = 0, *, _name: str = _name) -> Tensor:
-        return _triangle(_name, self, diagonal, _name == "tril")
-
-    @composite(f"aten::{_name}_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)")
-    def _(self: Tensor, diagonal: int = 0, *, _name: str = _name) -> Tensor:
-        return ops.aten.copy_.default(self, _triangle(_name, self, diagonal, _name == "tril"))
+    _declare_triangle(_name)
 
 
 # ---- as copies -----------------------------------------------------------------------------------------------------

@@ -74,7 +74,10 @@ def _logaddexp_share(grad: Tensor, self: Any, other: Any) -> Tensor:
 logaddexp.backward(self=_logaddexp_share, other=lambda grad, self, other: _logaddexp_share(grad, other, self))
 
 
-@pointwise("aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", kinds="f", promote=INT_TO_FLOAT, out="OutTensor")
+@pointwise(
+    "aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", kinds="f", promote=INT_TO_FLOAT, out="OutTensor",
+    rounds_numbers=(0, 1),
+)  # fmt: skip
 def xlogy(k: Any, x: Any, y: Any) -> Any:
     product = x * k.log(y)
     return k.where(y != y, y, k.where(x == 0, k.const(0.0, k.dtype(product)), product))

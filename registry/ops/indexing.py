@@ -26,6 +26,7 @@ from opweave.registry.ops.kinds import (
     gather as gathering,
     scatter as scattering,
 )
+from opweave.registry.ops.outer_places import is_large, outer_places
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import broadcast_shapes, pointwise_strides
 from opweave.registry.spec import TensorSpec, contiguous
@@ -158,6 +159,8 @@ def _arrays(op: str, self: Tensor, places: Sequence[Tensor | None]) -> tuple[Any
 
 def check_range(op: str, array: Any, size: int, dim: int, lowest: int) -> None:
     if array.size:
+        # What is expanded has its numbers once.
+        array = array[tuple([slice(None) if step else slice(1) for step in array.strides])]
         least, most = int(array.min()), int(array.max())
         if least < lowest or most >= size:
             worst = least if least < lowest else most
@@ -202,8 +205,9 @@ def index_tensor(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     where = _arrays("index", self, places)
     if len(given) == 1 and self._sizes:
         take_at(self, where[given[0]], given[0], out)
-    else:
-        out._array[...] = self._array[where]
+        return out
+    outer = outer_places(where, self._sizes) if self._device.is_host and is_large(out._sizes) else None
+    out._array[...] = self._array[where] if outer is None else outer.taken(self._array)
     return out
 
 

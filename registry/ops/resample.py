@@ -6,7 +6,7 @@ are computed in float32 (float64 for float64 images), half types too, and the re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,9 @@ from opweave.registry.op import ops
 from opweave.registry.ops.copies import format_of, laid_out, rounded, spec_like, widened
 from opweave.registry.ops.kinds import composite
 from opweave.registry.ops.resample_filters import FLOATING, Filter, Sizes, check_image, chosen_sizes, resized
+from opweave.registry.ops.row_pieces import pieces_of_rows
 from opweave.registry.ops.samples import Make, Samples
+from opweave.registry.scalar import convert_into, converted
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 # ---- other sizes ---------------------------------------------------------------------------------------------------
@@ -122,6 +124,11 @@ def _between(
     return before, behind, share
 
 
+def _is_line(size: int, count: int) -> bool:
+    """Whether there is nothing to weight along a dimension, as in the image that a vector is."""
+    return type(size) is type(count) is int and size == count == 1
+
+
 #: The filter by which bytes are added up.
 _BYTES = Filter(2, antialias=False)
 
@@ -137,21 +144,29 @@ def _bilinear_kernel(
         scales = scales_h, scales_w
         return resized("upsample_bilinear2d", self, output_size, align_corners, scales, _BYTES, eager=True)
     check_image("upsample_bilinear2d", self, output_size, FLOATING)
-    found = self._array.astype(self._dtype.compute.numpy, copy=False)
     out = allocate_like(spec_like(self, (*self._sizes[:2], *output_size)))
     # Columns first, then rows, where whole lines are added.
+    axes: list[tuple[int, Any, Any, Any]] = []
+    for axis, factor in ((3, scales_w), (2, scales_h)):
+        size, count = self._sizes[axis], output_size[axis - 2]
+        if not _is_line(size, count):
+            before, behind, share = (t._array for t in _between(self, size, count, align_corners, factor))
+            axes.append((axis, before, behind, share.reshape(-1, *(1,) * (3 - axis))))
+    images, results = self._array, out._array
+    parts: Iterable[slice] = [slice(None)]
+    if self._device.is_host and images.flags.c_contiguous and results.flags.c_contiguous and results.size:
+        images, results = (array.reshape(-1, 1, *array.shape[2:]) for array in (images, results))
+        parts = pieces_of_rows(len(results), results[0].size)
     with np.errstate(all="ignore"):
-        for axis, factor in ((3, scales_w), (2, scales_h)):
-            before, behind, share = (
-                t._array for t in _between(self, self._sizes[axis], output_size[axis - 2], align_corners, factor)
-            )
-            share = share.reshape(-1, *(1,) * (3 - axis))
-            first, second = found.take(before, axis=axis), found.take(behind, axis=axis)
-            first *= 1 - share
-            second *= share
-            found = first
-            found += second
-        out._array[...] = found
+        for part in parts:
+            found = converted(images[part], self._dtype.compute.numpy)
+            for axis, before, behind, share in axes:
+                first, second = found.take(before, axis=axis), found.take(behind, axis=axis)
+                first *= 1 - share
+                second *= share
+                found = first
+                found += second
+            convert_into(results[part], found)
     return out
 
 
@@ -186,8 +201,11 @@ def upsample_bilinear2d(
             aten.mul.Tensor(first, aten.sub.Tensor(_one(along), along)), aten.mul.Tensor(second, along)
         )
 
-    upper = aten.mul.Tensor(line(top), aten.sub.Tensor(_one(down), down))
-    found = rounded(aten.add.Tensor(upper, aten.mul.Tensor(line(bottom), down)), self._dtype)
+    found = line(top)
+    if not _is_line(self._sizes[2], height):
+        upper = aten.mul.Tensor(found, aten.sub.Tensor(_one(down), down))
+        found = aten.add.Tensor(upper, aten.mul.Tensor(line(bottom), down))
+    found = rounded(found, self._dtype)
     return laid_out(found, format_of(self))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from opweave.registry import dtypes
+from opweave.registry import dtypes, rows
 from opweave.registry.batched import Level
 from opweave.registry.batching import check_example, raised, stretched, wrap
 from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
@@ -49,19 +49,37 @@ def _scattered(self: Tensor, dim: int, index: Tensor, src: Tensor, write: Callab
     """A copy, with the source written at the places the index names."""
     out = allocate_like(_scatter_spec(self, dim, index, src))
     out._array[...] = self._array
+    _scatter_into(out, dim, index, src, write)
+    return out
+
+
+def _scatter_into(out: Tensor, dim: int, index: Tensor, src: Tensor, write: Callable[[Any, Any, Any], None]) -> None:
+    """Write the source into a tensor that shares no memory with it."""
     if index.numel():
-        axis = wrap_dim(dim, self.ndim, "scatter")
+        axis = wrap_dim(dim, out.ndim, "scatter")
         target, places, source = (t._array.reshape(t._sizes or (1,)) for t in (out, index, src))
         check_range("scatter", places, target.shape[axis], axis, lowest=0)
         part = tuple(slice(0, n) for n in places.shape)
         if not axis and not any(places.strides[1:]) and places.shape[1:] == target.shape[1:]:
             # One index for each row, expanded.
             write(target, (places[(slice(None), *(0,) * (places.ndim - 1))],), source[part])
-            return out
-        where = list(self._device.xp.ogrid[part])
+            return
+        where = list(out._device.xp.ogrid[part])
         where[axis] = places
         write(target, tuple(where), source[part])
-    return out
+
+
+def _touching(write: Callable[[Tensor, Any, Any, Any], None]) -> Callable[..., bool]:
+    def scatter_in_place(self: Tensor, dim: int, index: Tensor, src: Tensor) -> bool:
+        _scatter_spec(self, dim, index, src)
+        if not self._device.is_host or not all(t._device is self._device for t in (index, src)):
+            return False
+        if any(np.may_share_memory(self._array, t._array) for t in (index, src)):
+            return False
+        _scatter_into(self, dim, index, src, lambda *parts: write(self, *parts))
+        return True
+
+    return scatter_in_place
 
 
 def _write(target: Any, where: Any, source: Any) -> None:
@@ -96,6 +114,10 @@ def scatter(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with `out[index[i][j]][j] += src[i][j]` for dimension 0, and so on."""
     return _scattered(self, dim, index, src, lambda *parts: add_at(self, *parts))
+
+
+aten.scatter_.src.decl.touching = _touching(lambda _, *parts: _write(*parts))
+aten.scatter_add_.default.decl.touching = _touching(add_at)
 
 
 @composite(
@@ -340,9 +362,36 @@ def index_reduce(
     return _like(self, aten.scatter_reduce.two(x, axis, at, source, reduce, include_self=include_self))
 
 
+def _is_large(source: Tensor) -> bool:
+    count = source.numel()
+    return type(count) is int and rows.are_enough(count)
+
+
+def _add_large(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> bool:
+    if not _is_large(source):
+        return False
+    x, axis, at, source = _slices("index_add", self, dim, index, source)
+    aten.scatter_add_.default(x, axis, at, source if alpha == 1 else aten.mul.Tensor(source, alpha))
+    return True
+
+
+def _copy_large(self: Tensor, dim: int, index: Tensor, source: Tensor) -> bool:
+    if not _is_large(source):
+        return False
+    x, axis, at, source = _slices("index_copy", self, dim, index, source)
+    aten.scatter_.src(x, axis, at, source)
+    return True
+
+
+declare_copied_back(
+    "aten::index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)",
+    index_add, of_large=_add_large
+)  # fmt: skip
+declare_copied_back(
+    "aten::index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)", index_copy,
+    of_large=_copy_large
+)  # fmt: skip
 for _schema, _decl in (
-    ("index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1)", index_add),
-    ("index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source)", index_copy),
     ("index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar value)", index_fill),
     ("index_fill_.int_Tensor(Tensor(a!) self, int dim, Tensor index, Tensor value)", index_fill_tensor),
     ("index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True)",

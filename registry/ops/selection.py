@@ -19,6 +19,7 @@ from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.gradients import dropped, kept
 from opweave.registry.ops.indexing import MASK_TYPES, added_at, sample_sources
 from opweave.registry.ops.kinds import composite, extern, pointwise
+from opweave.registry.ops.nonzero_places import MANY, nonzero_places
 from opweave.registry.ops.numbers import hand_on
 from opweave.registry.ops.samples import Make, Samples, bounded_pairs, pairs, triples
 from opweave.registry.promote import (
@@ -344,6 +345,8 @@ def _masked_select_spec(self: Tensor, mask: Tensor) -> TensorSpec:
 def nonzero(self: Tensor) -> Tensor:
     """The indices of all elements other than 0, a row for each."""
     xp = self._device.xp
+    if self._device.is_host and self.ndim > 1 and self.numel() >= MANY:
+        return Tensor._from_array(nonzero_places(self._array), self._device)
     places = xp.nonzero(self._array.reshape(self._sizes or (1,)))
     found = xp.stack(places[: self.ndim], axis=1) if self._sizes else xp.empty((len(places[0]), 0), np.int64)
     return Tensor._from_array(xp.ascontiguousarray(found.astype(np.int64)), self._device)

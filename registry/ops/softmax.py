@@ -68,12 +68,13 @@ def _log_softmax_of_row(k: Any, x: Any) -> list[Any]:
 
 
 def _run_rows(program: RowProgram, given: Sequence[Tensor], out: Tensor, axis: int) -> bool:
-    """Run a program on tensors of one shape, whose rows are along the last dimension."""
+    """Run a program on tensors of one shape, whose rows are along a dimension."""
     count = out.numel()
-    if not rows.are_enough(count) or axis != out.ndim - 1 or not all(t._device is cpu for t in given):
+    if not rows.are_enough(count) or not all(t._device is cpu for t in given):
         return False
-    length = out._sizes[-1]
-    return rows.run(program, [t._array for t in given], [out._array], count // length, length)
+    length, inner = out._sizes[axis], math.prod(out._sizes[axis + 1 :])
+    arrays = [ops.aten.contiguous.default(t)._array for t in given]
+    return rows.run(program, arrays, [out._array], count // length, length, inner=inner)
 
 
 def _softmax_kernel(self: Tensor, dim: int, half_to_float: bool) -> Tensor:

@@ -247,13 +247,76 @@ def test_the_number_of_threads_changes_no_bit(name: str) -> None:
 def test_other_layouts_types_and_sizes_go_another_way(ran: list[str]) -> None:
     x = drawn(400, 701)
     for y in (x.t(), x[:, ::2], x.to(opweave.float64), x[:10], x.reshape(-1, 1)):
-        exact = wide(y)
-        np.testing.assert_allclose(wide(y.sum(-1)), exact.sum(-1), atol=1e-3)
-        powers = np.exp(exact - exact.max(-1, keepdims=True))
-        np.testing.assert_allclose(wide(y.softmax(-1)), powers / powers.sum(-1, keepdims=True), atol=1e-6)
+        np.testing.assert_allclose(wide(y.sum(-1)), wide(y).sum(-1), atol=1e-3)
     assert not ran
     assert opweave.zeros(0, 70000).sum(-1).shape == (0,) and opweave.zeros(70000, 0).softmax(-1).numel() == 0
     assert not ran
+
+
+#: Rows along a dimension that is not the last: behind it are 16 at least, and not a multiple of that.
+ACROSS = [((16, 64, 32, 33), 1), ((1400, 3, 17), 1), ((2, 3000, 19), 1), ((128, 1024), 0), ((5, 7, 301, 16), 2)]
+
+
+@pytest.mark.parametrize(("sizes", "dim"), ACROSS, ids=str)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "amax", "prod", "sum", "norm", "norm inf"])
+def test_rows_across_memory_are_as_those_along_it(
+    name: str, dtype: str, sizes: tuple[int, ...], dim: int, ran: list[str]
+) -> None:
+    x = drawn(*sizes, dtype=dtype)
+    turned = x.transpose(dim, -1)
+    across: dict[str, Op] = {
+        "softmax": lambda x: x.softmax(dim), "log_softmax": lambda x: x.log_softmax(dim), "amax": lambda x: x.amax(dim),
+        "prod": lambda x: (x * 0.001 + 1).prod(dim), "sum": lambda x: x.sum(dim),
+        "norm": lambda x: opweave.linalg.vector_norm(x, dim=dim),
+        "norm inf": lambda x: opweave.linalg.vector_norm(x, float("inf"), dim=dim),
+    }  # fmt: skip
+    found = across[name](x)
+    wanted = ALONG_ROWS[name](turned.to(opweave.float64))
+    if wanted.ndim == x.ndim:
+        wanted = wanted.transpose(dim, -1)
+    elif dim < x.ndim - 1:  # the last dimension stands where the one that went was
+        wanted = wanted.movedim(dim, -1)
+    assert ran or dtype == "float32" and not dim
+    wanted, close = wide(wanted), TOLERANCE[dtype]
+    if name == "prod":  # of what was rounded before
+        wanted, close = np.prod(wide(x * 0.001 + 1), dim), close + sizes[dim] ** 0.5 * 1.2e-7
+    size = np.abs(wide(x)).sum(dim).max() if name == "sum" else 1.0
+    np.testing.assert_allclose(wide(found), wanted, rtol=close, atol=1e-6 * size + 1e-7)
+
+
+def test_what_is_not_finite_across_memory_stays_in_its_row() -> None:
+    x = drawn(30, 40, 65)
+    x[0, 3, 5], x[1, 2, 64], x[2, 1, 17] = float("nan"), float("inf"), -float("inf")
+    with np.errstate(invalid="ignore"):
+        powers = np.exp(wide(x) - wide(x).max(1, keepdims=True))
+        np.testing.assert_allclose(wide(x.softmax(1)), powers / powers.sum(1, keepdims=True), atol=1e-6)
+    assert np.array_equal(wide(x.amax(1)), wide(x).max(1), equal_nan=True)
+
+
+def test_gradients_of_rows_across_memory() -> None:
+    for op in (lambda x: x.softmax(1), lambda x: x.log_softmax(1)):
+        x = drawn(16, 64, 70).requires_grad_()
+        weight = drawn(16, 64, 70, seed=1)
+        exact = x.detach().to(opweave.float64).requires_grad_()
+        (op(x) * weight).sum().backward()
+        (op(exact) * weight).sum().backward()
+        np.testing.assert_allclose(wide(x.grad), wide(exact.grad), rtol=1e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize(("sizes", "dim"), [((300, 401), 1), ((2, 70001), 1), *ACROSS], ids=str)
+@pytest.mark.parametrize("dtype", [*DTYPES, "bool"])
+def test_running_totals_are_those_of_float64(sizes: tuple[int, ...], dim: int, dtype: str, ran: list[str]) -> None:
+    x = drawn(*sizes)
+    x.reshape(-1)[5], x.reshape(-1)[-3] = float("inf"), float("nan")
+    x = x.to(getattr(opweave, dtype))
+    for op in (opweave.cumsum, opweave.cumprod):
+        found = op(x, dim, dtype=opweave.float32 if dtype == "bool" else x.dtype)
+        exact = op(x.to(opweave.float64), dim)
+        close = 1.2e-7 if found.dtype is opweave.float32 else 0  # half types are rounded once
+        np.testing.assert_allclose(wide(found), wide(exact.to(found.dtype)), rtol=close, atol=1.2e-7)
+    assert len(ran) >= 1
+    assert not np.signbit(wide(opweave.full((70000,), -0.0).cumsum(0))).any()
 
 
 def test_out_takes_the_result() -> None:
@@ -408,3 +471,75 @@ def test_turned_tensors_stay_turned(monkeypatch: pytest.MonkeyPatch) -> None:
     found = x.sigmoid()
     assert found.stride() == x.stride()
     _same(found.t(), by_numpy(monkeypatch, lambda: x.sigmoid()).t(), 1)
+
+
+VIEWS: dict[str, Op] = {
+    "columns": lambda x: x[:, 3:640],
+    "rows apart": lambda x: x[::2],
+    "parts of a dimension": lambda x: x[:, :600].reshape(300, 2, 300)[:, :1],
+    "every other": lambda x: x[:, ::2],
+    "turned": lambda x: x.t(),
+    "a row again": lambda x: x[:1].expand(300, 701),
+    "a number again": lambda x: x[0, 0].expand(300, 701),
+    "a column again": lambda x: x[:, :1].expand(300, 701),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_give_the_bits_of_their_copies(name: str, dtype: str) -> None:
+    x, y = (VIEWS[name](drawn(300, 701, dtype=dtype, seed=seed)) for seed in (0, 1))
+    full = drawn(*x.shape, dtype=dtype, seed=2)
+    for op in (lambda a, b: a + b * 2, opweave.add, opweave.maximum, lambda a, b: opweave.where(a > b, a, b)):
+        for other in (y, full):
+            found, wanted = op(x, other), op(x.contiguous(), other.contiguous())
+            assert bits(found.contiguous()) == bits(wanted)
+    grown = full.clone()
+    grown.add_(x)
+    assert bits(grown) == bits(full + x.contiguous())
+
+
+def test_a_mask_broadcasts(ran: list[str]) -> None:
+    scores = drawn(6, 4, 70, 80)
+    scores.reshape(-1)[:3] = opweave.tensor([float("nan"), -0.0, float("inf")])
+    for mask in (drawn(70, 80), drawn(6, 4, 70, 1), drawn(6, 1, 1, 1), drawn(6, 4, 70, 80)):
+        kept = mask > 0
+        found = opweave.where(kept, scores, -float("inf"))
+        wanted = np.where(kept.numpy(), scores.numpy(), np.float32(-np.inf))
+        assert found.numpy().tobytes() == wanted.tobytes()
+        assert (
+            scores.masked_fill(kept, 2.0).numpy().tobytes() == np.where(kept.numpy(), np.float32(2), scores).tobytes()
+        )
+    assert ran
+
+
+def test_remainders_of_float32_are_exact() -> None:
+    draw = np.random.default_rng(0)
+    any_bits = draw.integers(0, 1 << 32, (2, 1 << 17), dtype=np.uint32).view(np.float32)
+    divisors = draw.integers(1, 1 << 24, 1 << 17).astype(np.float32) * np.float32(2) ** draw.integers(-20, 20, 1 << 17)
+    multiples = (divisors * draw.integers(1, 1 << 20, 1 << 17)).astype(np.float32)
+    near = (multiples.view(np.int32) + draw.integers(-1, 2, 1 << 17)).astype(np.int32).view(np.float32)
+    edges = np.array([0, -0.0, 1, -3, np.inf, -np.inf, np.nan, 1e-45, 3.4e38, -1e-40], np.float32)
+    pairs = np.tile(np.stack([g.ravel() for g in np.meshgrid(edges, edges)]), 700)
+    for a, b in (any_bits, (near, divisors.astype(np.float32)), pairs):
+        x, y = (opweave.from_numpy(np.ascontiguousarray(v, np.float32)) for v in (a, b))
+        with np.errstate(all="ignore"):
+            rest, floored = np.fmod(x.numpy(), y.numpy()), np.floor_divide(x.numpy(), y.numpy())
+            turned = np.where((rest != 0) & ((rest < 0) != (y.numpy() < 0)), rest + y.numpy(), rest)
+        for op, wanted in ((opweave.fmod, rest), (opweave.floor_divide, floored), (opweave.remainder, turned)):
+            for function in (op, opweave.compile(op)):
+                found = function(x, y).numpy()
+                np.testing.assert_array_equal(found, wanted)
+                np.testing.assert_array_equal(np.signbit(found[found == 0]), np.signbit(wanted[wanted == 0]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_rows_are_added_in_their_order(dtype: str, ran: list[str]) -> None:
+    x, source = drawn(30, 400, dtype=dtype), drawn(300, 400, dtype=dtype, seed=1)
+    places = np.random.default_rng(2).integers(0, 30, 300)
+    wanted = x.to(opweave.float32).numpy().copy()
+    np.add.at(wanted, places, source.to(opweave.float32).numpy())
+    found = x.clone()
+    assert found.index_add_(0, opweave.from_numpy(places), source) is found
+    assert ran and bits(found) == bits(opweave.from_numpy(wanted).to(x.dtype))
+    assert bits(x.index_add(0, opweave.from_numpy(places), source)) == bits(found)

@@ -18,6 +18,7 @@ from op_matrix import special
 from op_samples import ops_with_samples
 from oracle import TOLERANCE, check, hold_close, to_torch, values_of
 
+import opweave
 from opweave.registry.dtypes import COMPUTED, DType, promote_types
 from opweave.registry.errors import OpweaveError
 from opweave.registry.op import OpOverload, ops
@@ -147,3 +148,33 @@ def test_zeros_and_nan_at_limits(dtype: str, size: int) -> None:
         theirs = torch.clamp(torch.from_numpy(values.copy()), low, high).numpy()
         np.testing.assert_array_equal(ours, theirs)
         np.testing.assert_array_equal(np.signbit(ours[ours == 0]), np.signbit(theirs[theirs == 0]))
+
+
+#: What PyTorch makes a number beside a half tensor an element for, and the number before it for `//`.
+_ROUNDING_NUMBERS = {
+    "eq": lambda lib, x, y: x == y,
+    "lt": lambda lib, x, y: x < y,
+    "ge": lambda lib, x, y: x >= y,
+    "remainder": lambda lib, x, y: x % y,
+    "fmod": lambda lib, x, y: lib.fmod(x, y),
+    "rest of the number": lambda lib, x, y: y % x,
+    "floor_divide": lambda lib, x, y: x // y,
+    "truncated": lambda lib, x, y: lib.div(x, y, rounding_mode="trunc"),
+}
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", _ROUNDING_NUMBERS)
+def test_numbers_beside_half_types_are_rounded(name: str, dtype: str) -> None:
+    op = _ROUNDING_NUMBERS[name]
+    for number in (0.1, -0.3, 2.7, 10.01, 3):
+        values = (np.random.default_rng(0).standard_normal(80_000) * 4).astype(np.float32)
+        values[:40] = number
+        x, other = from_numpy(values).to(getattr(opweave, dtype)), torch.from_numpy(values).to(getattr(torch, dtype))
+        for size in (100, 80_000):
+            theirs = op(torch, other[:size], number).float().numpy()
+            found = [op(opweave, x[:size], number), opweave.compile(lambda t, n=number: op(opweave, t, n))(x[:size])]
+            if name != "rest of the number":
+                found.append(op(opweave, x[:size], opweave.tensor(number)))
+            for mine in found:
+                np.testing.assert_array_equal(mine.to(opweave.float32).numpy(), theirs)

@@ -306,3 +306,28 @@ def test_compiled_with_sizes_that_change(mode: str) -> None:
         (found * found).sum().backward()
         (wanted,) = torch.autograd.grad((expected * expected).sum(), theirs)
         compare(mine.grad, wanted, size, "grid_sample, compiled gradients")
+
+
+def test_what_is_infinite_in_a_vector_is_weighted_once() -> None:
+    values = [[[float("inf"), float("inf"), 1.0, 2.0, -float("inf"), 3.0]]]
+    expected = torch.nn.functional.interpolate(torch.tensor(values), scale_factor=2, mode="linear")
+    for requires_grad in (False, True):
+        x = ow.tensor(values, requires_grad=requires_grad)
+        found = ow.nn.functional.interpolate(x, scale_factor=2, mode="linear")
+        np.testing.assert_array_equal(found.detach().numpy(), expected.numpy())
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear", "linear", "trilinear"])
+def test_gradients_of_large_images(mode: str) -> None:
+    sizes = {"linear": (3, 5, 900), "trilinear": (2, 3, 9, 20, 21)}.get(mode, (3, 7, 40, 50))
+    values = np.random.default_rng(0).standard_normal(sizes).astype(np.float32)
+    for factor in (2, 1.5, 0.6):
+        ours, theirs = ow.from_numpy(values.copy()).requires_grad_(), torch.from_numpy(values).requires_grad_()
+        found = ow.nn.functional.interpolate(ours, scale_factor=factor, mode=mode)
+        expected = torch.nn.functional.interpolate(theirs, scale_factor=factor, mode=mode)
+        # Far from the start a place of float32 is rounded, once or twice.
+        np.testing.assert_allclose(found.detach().numpy(), expected.detach().numpy(), rtol=1e-4, atol=1e-3)
+        (found * found).sum().backward()
+        (expected * expected).sum().backward()
+        np.testing.assert_allclose(ours.grad.numpy(), theirs.grad.numpy(), rtol=1e-4, atol=3e-3)
+        theirs.grad = None

@@ -122,6 +122,8 @@ class Kind:
     is_strict: bool = False
     #: What tests may ask of its results (see `registry.ops.kinds.traits`).
     accuracy: Literal["rounded", "cancels", ""] = ""
+    #: Where numbers among its operands are rounded (see `registry.ops.kinds.traits`).
+    rounds_numbers: tuple[int, ...] = ()
     #: Whether a zero among them may have either sign.
     either_zero: bool = False
     is_uninitialised: bool = False

@@ -31,7 +31,7 @@ class CompositeDecl(Decl):
     kind = "composite"
     is_composite = True
     checks_devices = True
-    #: Whether it writes its first argument by `copy_` alone.
+    #: Whether it writes its first argument by `copy_` alone, if that is not large.
     copies_back = False
     apart = "composite op"
 
@@ -122,11 +122,18 @@ def extern(
     return declare
 
 
-def declare_copied_back(schema: str, functional: CompositeDecl, tags: TagLike = ()) -> None:
-    """Declare the form of a composite op that writes into its first argument: its result is copied there."""
+def declare_copied_back(
+    schema: str, functional: CompositeDecl, tags: TagLike = (), of_large: Callable[..., bool] | None = None
+) -> None:
+    """Declare the form of a composite op that writes into its first argument: its result is copied there.
+
+    Unless `of_large`, called with the arguments, writes it, which it may do for tensors too large to be replayed.
+    """
 
     @composite(schema, tags=tags)
     def body(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if of_large is not None and of_large(self, *args, **kwargs):
+            return self
         return ops.aten.copy_.default(self, functional.body(before_write(self, *args), *args, **kwargs))
 
     body.copies_back = True

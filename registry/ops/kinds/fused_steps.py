@@ -29,11 +29,12 @@ _OF_NUMBERS: dict[Any, str] = {
     np.absolute: "abs", np.sqrt: "sqrt", np.exp: "exp", np.exp2: "exp2", np.expm1: "expm1", np.log: "log",
     np.log2: "log2", np.log10: "log10", np.log1p: "log1p", np.tanh: "tanh", erf_of_array: "erf", np.floor: "floor",
     np.ceil: "ceil", np.trunc: "trunc", np.rint: "rint", np.maximum: "maximum",
-    np.minimum: "minimum", np.clip: "clip", np.sign: "sign", np.square: "square",
+    np.minimum: "minimum", np.clip: "clip", np.sign: "sign", np.square: "square", np.fmod: "fmod",
+    np.floor_divide: "floor_divide",
 }  # fmt: skip
 _TO_TRUTHS: dict[Any, str] = {
     np.less: "<", np.less_equal: "<=", np.greater: ">", np.greater_equal: ">=", np.equal: "==", np.not_equal: "!=",
-    np.isnan: "isnan",
+    np.isnan: "isnan", np.copyto: "truth",
 }  # fmt: skip
 _OF_TRUTHS: dict[Any, str] = {
     np.logical_and: "and", np.logical_or: "or", np.bitwise_and: "and", np.bitwise_or: "or", np.logical_not: "not",
@@ -45,7 +46,7 @@ _OTHER_BITS = (
     np.exp, np.exp2, np.expm1, np.log, np.log2, np.log10, np.log1p, np.tanh,
 )  # fmt: skip
 #: Steps that NumPy takes element by element.
-_SLOW = (np.sign, erf_of_array)
+_SLOW = (np.sign, erf_of_array, np.fmod, np.floor_divide)
 _SINGLE, _TRUTH = np.dtype(np.float32), np.dtype(np.bool_)
 _HALF_BYTES = 2
 
@@ -75,30 +76,45 @@ class Fused:
         self.steps, self.inputs, self.numbers = steps, inputs, numbers
 
     def run(self, arrays: Sequence[Any], out: Any) -> bool:
-        """Write the result for arrays that are all as long as it; whether it was done."""
+        """Write the result for arrays that are all as long as it, and floats; whether it was done."""
         if not rows.are_enough(out.size):
             return False
-        forms: list[Form] = ["rows"] * self.inputs
-        program = self._program(tuple(forms))
+        program = self._program(tuple(["number" if type(a) is float else "rows" for a in arrays]))
         count = out.size // _PIECE
         whole = count * _PIECE
-        first = [*(a[:whole] for a in arrays), *self.numbers]
-        if not rows.run(program, first, [out[:whole]], count, _PIECE, is_part=True):
+        if not self._run_part(program, arrays, out, slice(whole), count, _PIECE):
             return False
         if whole < out.size:
-            rest = [*(a[whole:] for a in arrays), *self.numbers]
-            rows.run(program, rest, [out[whole:]], 1, out.size - whole, is_part=True)
+            self._run_part(program, arrays, out, slice(whole, None), 1, out.size - whole)
         return True
 
+    def _run_part(
+        self, program: RowProgram, arrays: Sequence[Any], out: Any, part: slice, count: int, length: int
+    ) -> bool:
+        given = [a if type(a) is float else a[part] for a in arrays]
+        return rows.run(program, [*given, *self.numbers], [out[part]], count, length, is_part=True)
+
     def run_broadcast(self, arrays: Sequence[Any], out: Any) -> bool:
-        """The same for row-major arrays some of which are one row, or one number for each row."""
+        """The same for row-major arrays some of which are one row, one number for each row, or a single one."""
         if not rows.are_enough(out.size) or not out.flags.c_contiguous:
             return False
-        found = _as_rows([a.shape for a in arrays], out.shape)
-        if found is None:
+        given = [_unexpanded(a) for a in arrays]
+        shapes = [a.shape for a in given if type(a) is not float]
+        if not shapes:
             return False
-        forms, count, length = found
-        return rows.run(self._program(forms), [*arrays, *self.numbers], [out], count, length)
+        if all(shape == out.shape for shape in shapes):
+            if not all(type(a) is float or a.flags.c_contiguous for a in given):
+                lying: tuple[Form, ...] = tuple(["number" if type(a) is float else "rows" for a in given])
+                length = min(_side_by_side(a) for a in given if type(a) is not float)
+                operands = [*given, *self.numbers]
+                return rows.run(self._program(lying), operands, [out], out.size // length, length)
+            return self.run([a if type(a) is float else a.reshape(-1) for a in given], out.reshape(-1))
+        found = _as_rows(shapes, out.shape)
+        if found is None or set(found[0]) == {"each"}:
+            return False
+        of_arrays, count, length = iter(found[0]), *found[1:]
+        forms: tuple[Form, ...] = tuple(["number" if type(a) is float else next(of_arrays) for a in given])
+        return rows.run(self._program(forms), [*given, *self.numbers], [out], count, length)
 
     def _program(self, forms: tuple[Form, ...]) -> RowProgram:
         name = f"{__name__} {self.steps} {forms}"
@@ -114,6 +130,22 @@ class Fused:
 
             found = _programs[name] = RowProgram(name, (*forms, *_NUMBER * numbers), body)
         return found
+
+
+def _unexpanded(array: Any) -> Any:
+    """The elements of an array that are not the same one again; a float if there is one alone."""
+    found = array[tuple([slice(1) if not stride else slice(None) for stride in array.strides])]
+    return float(found.reshape(())) if found.size == 1 else found
+
+
+def _side_by_side(array: Any) -> int:
+    """How many elements lie side by side, in the last dimensions."""
+    count = 1
+    for size, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):
+        if size != 1 and stride != count * array.itemsize:
+            break
+        count *= size
+    return count
 
 
 def _as_rows(shapes: Sequence[tuple[int, ...]], whole: tuple[int, ...]) -> tuple[tuple[Form, ...], int, int] | None:

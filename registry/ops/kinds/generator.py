@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Unpack
 
 import numpy as np
@@ -59,11 +60,21 @@ class GeneratorDecl(Decl):
         k = handler(xp)
         token = set_errors(IGNORED)
         try:
-            value = self.body(k, _Index(xp, result._sizes), *values)
-            store(k, result._array, xp.asarray(value), result._dtype)
+            for block in self._blocks(spec):
+                target = result._array if block is None else result._array[block]
+                value = self.body(k, _Index(xp, target.shape, 0 if block is None else block.start), *values)
+                store(k, target, xp.asarray(value), result._dtype)
         finally:
             reset_errors(token)
         return result
+
+    def _blocks(self, spec: TensorSpec) -> Iterable[slice | None]:
+        """Parts of the first dimension whose values stay in the cache until they are stored; None for all of it."""
+        if self.uniform or spec.device is not cpu or math.prod(spec.sizes) <= _BLOCK:
+            return (None,)
+        count = spec.sizes[0]
+        each = max(1, _BLOCK * count // math.prod(spec.sizes))
+        return (slice(start, min(start + each, count)) for start in range(0, count, each))
 
     def replay(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
         if any(isinstance(value, Tensor) for value in self.bind(args, kwargs)[1:]):
@@ -106,6 +117,8 @@ class GeneratorDecl(Decl):
         return found
 
 
+# Elements of a block.
+_BLOCK = 1 << 15
 # Elements that are kept to be copied.
 _FEW = 1 << 12
 # Calls that an op remembers, and types of arguments that can be looked up.
@@ -114,11 +127,12 @@ _PLAIN = frozenset({int, bool, str, type(None), DType, Device})
 
 
 class _Index(Sequence[Any]):
-    """Index values of each dimension, made when a body asks for them."""
+    """Index values of each dimension, made when a body asks for them; those of the first count from a number."""
 
-    def __init__(self, xp: Any, sizes: tuple[int, ...]):
+    def __init__(self, xp: Any, sizes: tuple[int, ...], first: int):
         self.xp = xp
         self.sizes = sizes
+        self.first = first
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -126,7 +140,8 @@ class _Index(Sequence[Any]):
     def __getitem__(self, dim: Any) -> Any:
         shape = [1] * len(self.sizes)
         shape[dim] = self.sizes[dim]
-        return self.xp.arange(self.sizes[dim], dtype=np.int64).reshape(shape)
+        first = 0 if dim % len(self.sizes) else self.first
+        return self.xp.arange(first, first + self.sizes[dim], dtype=np.int64).reshape(shape)
 
 
 def generator(

@@ -16,6 +16,7 @@ from opweave.registry.memory_format import CHANNELS_LAST, MemoryFormat, format_s
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds.base import COMPARE, INT_TO_FLOAT, Maker
 from opweave.registry.ops.kinds.loops import Call, Operand, Point
+from opweave.registry.ops.kinds.operand_values import narrower_type, rounded
 from opweave.registry.ops.kinds.pointwise_eager import PointwiseEager
 from opweave.registry.promote import (
     as_element,
@@ -27,6 +28,7 @@ from opweave.registry.promote import (
     result_type,
 )
 from opweave.registry.spec import TensorSpec
+from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe
 from opweave.registry.types import SCALAR
 
@@ -161,13 +163,23 @@ class PointwiseDecl(PointwiseEager):
             else:
                 attributes[argument.name] = value
         compute, result = self.types(*[o.value if isinstance(o, Operand) else o for o in operands], **attributes)
+        common = narrower_type(self, [o.value if isinstance(o, Operand) else o for o in operands], compute)
         terms: list[Any] = []
-        for operand in operands:
+        for place, operand in enumerate(operands):
+            narrow = common if place in self.rounds_numbers else None
             if isinstance(operand, Operand):
                 index = call.indices.broadcast(point.demand.index, operand.sizes, sizes)
-                terms.append(k.cast(point.value(operand, point.demand.at(index)), compute))
+                value = point.value(operand, point.demand.at(index))
+                if narrow is not None and not operand.sizes:
+                    value = k.cast(value, narrow)
+                terms.append(k.cast(value, compute))
+            elif operand is None:
+                terms.append(None)
             else:
-                terms.append(None if operand is None else point.number(operand, compute))
+                number = point.number(operand if narrow is None else rounded(operand, narrow), compute)
+                if narrow is not None and isinstance(operand, Symbolic):
+                    number = k.cast(k.cast(number, narrow), compute)
+                terms.append(number)
         return k.cast(self.body(k, *terms, **attributes), result)
 
     def batch(self, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

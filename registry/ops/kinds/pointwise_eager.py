@@ -26,6 +26,7 @@ from opweave.registry import dtypes
 from opweave.registry.device import cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.ops.kinds.base import IGNORED, Decl, differs, handler, reset_errors, set_errors, store
+from opweave.registry.ops.kinds.operand_values import operand_values, rounds_tensors
 from opweave.registry.ops.kinds.replayed_numbers import replay_numbers
 from opweave.registry.ops.kinds.ufunc_plan import PIECE, UfuncPlan, trace
 from opweave.registry.promote import can_cast
@@ -385,7 +386,9 @@ class PointwiseEager(Decl):
             spec, result = TensorSpec(spec.sizes, target._strides, target._dtype, cpu), target._dtype
         if not spec.numel or spec.device is not cpu:
             return None
-        values = [_operand_value(np, operand, compute, cpu) for operand in operands]
+        if rounds_tensors(self, operands, compute):
+            return None
+        values = operand_values(self, np, operands, compute, cpu)
         # A number of another type than Python's is a constant too; a tensor without dimensions is not.
         values = [v[()] if _is_scalar_array(v) and not isinstance(o, Tensor) else v
                   for v, o in zip(values, operands, strict=True)]  # fmt: skip
@@ -414,7 +417,7 @@ class PointwiseEager(Decl):
         if out is not None:
             result = out._dtype
         k = handler(xp)
-        values = [_operand_value(xp, operand, compute, spec.device) for operand in operands]
+        values = operand_values(self, xp, operands, compute, spec.device)
         count = math.prod(spec.sizes)
         with np.errstate(all="ignore"):
             if xp is np and count >= 2 * _CHUNK and _one_layout(spec, operands, out):
@@ -437,11 +440,14 @@ class PointwiseEager(Decl):
         tensors = [t for t in operands if isinstance(t, Tensor)]
         if type(self).fill is not PointwiseEager.fill or compute.numpy is None:
             raise NotTaped(str(self.op))
+        if rounds_tensors(self, operands, compute):
+            raise NotTaped("a tensor that is rounded like a number")
         if replay_numbers(self, tape, operands, attributes, (compute, found), result):
             return
         # Of the tensors only the type counts.
         sample = np.ones(1, compute.numpy)
-        values = [sample if isinstance(o, Tensor) else _operand_value(np, o, compute, cpu) for o in operands]
+        values = [sample if isinstance(o, Tensor) else v
+                  for o, v in zip(operands, operand_values(self, np, operands, compute, cpu), strict=True)]  # fmt: skip
         values = [v[()] if _is_scalar_array(v) else v for v in values]
         with np.errstate(all="ignore"):
             ufuncs = self._ufuncs_for(_NUMPY, values, attributes, compute, found)
@@ -521,24 +527,6 @@ def _block_of(spec: TensorSpec) -> tuple[int, int] | None:
             return dim, max(1, PIECE // inner)
         inner *= spec.sizes[dim]
     return 0, max(1, PIECE // inner)
-
-
-def _operand_value(xp: Any, operand: Any, compute: DType, device: Any) -> Any:
-    """An operand as the body sees it, before conversion of arrays to the compute type."""
-    if isinstance(operand, Tensor):
-        return operand._array if operand._device is device else xp.asarray(operand._array)
-    if operand is None:
-        return None
-    if compute.kind == "f" and isinstance(operand, float) or compute.kind == "f" and type(operand) is int:
-        return float(operand) if abs(operand) < 2**1000 else xp.asarray(operand, compute.numpy)
-    if compute.kind in "iu" and isinstance(operand, int):
-        # Out-of-range numbers wrap, as in PyTorch; NumPy would raise.
-        bits = compute.itemsize * 8
-        wrapped = operand & ((1 << bits) - 1)
-        if compute.kind == "i" and wrapped >> (bits - 1):
-            wrapped -= 1 << bits
-        return xp.asarray(wrapped, compute.numpy)
-    return xp.asarray(operand).astype(compute.numpy)
 
 
 def _is_converted(dtype: np.dtype[Any]) -> bool:

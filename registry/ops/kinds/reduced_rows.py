@@ -1,4 +1,4 @@
-"""Reductions of large tensors over their last dimensions, all of them or, of half types, the first, by row programs."""
+"""Reductions of large tensors over dimensions that lie side by side, by row programs."""
 
 from __future__ import annotations
 
@@ -53,13 +53,14 @@ def combined_by_rows(name: str, array: Any, axes: tuple[int, ...]) -> Any:
     program = _PROGRAMS.get(name)
     if program is None or not rows.are_enough(array.size):
         return None
-    found = reduced_by_rows(program, name, [array], axes)
-    if found is None and name == "sum" and array.dtype != _SINGLE and axes == tuple(range(len(axes))):
+    is_first = len(axes) < array.ndim and axes == tuple(range(len(axes)))
+    if is_first and name == "sum" and array.dtype != _SINGLE:
         kept = array.shape[len(axes) :]
         length = math.prod(kept)
         down = rows.sums(_DOWN, [array], [], array.size // length, length)
         return None if down is None else down[0].reshape(kept)
-    return found
+    # NumPy adds whole rows to each other, and reads them as they lie.
+    return None if is_first and array.dtype == _SINGLE else reduced_by_rows(program, name, [array], axes)
 
 
 def reduced_by_rows(program: RowProgram, name: str, arrays: Sequence[Any], axes: tuple[int, ...]) -> Any:
@@ -74,14 +75,15 @@ def reduced_by_rows(program: RowProgram, name: str, arrays: Sequence[Any], axes:
     arrays, axes
         As for `combined_by_rows`.
     """
-    first = arrays[0]
-    kept = first.ndim - len(axes)
-    if axes != tuple(range(kept, first.ndim)) or not all(a.flags.c_contiguous for a in arrays):
+    shape = arrays[0].shape
+    start = axes[0] if axes else 0
+    stop = start + len(axes)
+    if axes != tuple(range(start, stop)) or not all(a.flags.c_contiguous for a in arrays):
         return None
-    length = math.prod(first.shape[kept:])
-    if kept or not name:
-        out = np.empty(first.shape[:kept], _SINGLE)
-        return out if rows.run(program, arrays, [out], out.size, length) else None
+    length, inner = math.prod(shape[start:stop]), math.prod(shape[stop:])
+    if start or inner > 1 or not name:
+        out = np.empty(shape[:start] + shape[stop:], _SINGLE)
+        return out if rows.run(program, arrays, [out], out.size, length, inner=inner) else None
     if not rows.are_enough(length):
         return None
     # In pieces, of which there are as many whatever runs them.

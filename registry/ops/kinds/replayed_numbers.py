@@ -17,6 +17,7 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import OpweaveError
 from opweave.registry.interrupts import let_through
 from opweave.registry.ops.kinds.base import differs, handler
+from opweave.registry.ops.kinds.operand_values import narrower_type
 from opweave.registry.ops.kinds.ufunc_plan import trace
 from opweave.registry.tape import MOST_NUMBER, Tape
 from opweave.registry.tensor import Tensor
@@ -49,7 +50,7 @@ def replay_numbers(
         Whether it was written down.
     """
     compute, result = types
-    if compute not in (dtypes.float32, dtypes.float64):
+    if compute not in (dtypes.float32, dtypes.float64) or narrower_type(decl, operands, compute) is not None:
         return False
     dtype, values = compute.numpy, [*operands, *attributes.values()]
     assert dtype is not None

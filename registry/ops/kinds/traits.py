@@ -31,6 +31,9 @@ class Traits(TypedDict, total=False):
     accuracy : "rounded" or "cancels"
         What tests may ask of results: what is one rounding away from the exact value is the same bits however it is
         computed; where products that may be contracted are added, or slopes that nearly cancel, digits are lost.
+    rounds_numbers : tuple of int
+        Places of operands where a number, or a tensor without dimensions, is rounded to the type that all operands
+        have together; what stands elsewhere is as exact as what is computed. It tells for half types alone.
     either_zero : bool
         Whether a zero may have either sign, since neither of -0.0 and 0.0 is larger.
     is_uninitialised : bool
@@ -51,6 +54,7 @@ class Traits(TypedDict, total=False):
     is_expensive: bool
     is_strict: bool
     accuracy: Literal["rounded", "cancels"]
+    rounds_numbers: tuple[int, ...]
     either_zero: bool
     is_uninitialised: bool
     inplace: bool | str

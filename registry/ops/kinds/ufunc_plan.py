@@ -147,7 +147,7 @@ class UfuncPlan(NamedTuple):
     @property
     def is_one_call(self) -> bool:
         """Whether it is a single call on arrays, which may have any layout and broadcast."""
-        return not self.steps or len(self.steps) == 1 and not _by_pieces(self.steps[0])
+        return not self.steps or len(self.steps) == 1 and self.fused is None and not _by_pieces(self.steps[0])
 
     def reads_in_all_steps(self, places: Sequence[int]) -> bool:
         """Whether each step depends on one of some inputs."""

@@ -238,8 +238,16 @@ class InplaceDecl(WritingDecl):
                     continue
                 yield args, kwargs
 
+    #: `touching(*args)` writes only the elements that the op is about, where it can; whether it did.
+    touching: Callable[..., bool] | None = None
+
     def run(self, *args: Any, **kwargs: Any) -> Tensor:
         decl = self.functional.decl
+        if self.touching is not None:
+            target, *rest = self.bind(args, kwargs)
+            self._check(target, target._sizes, target._dtype)
+            if self.touching(target, *rest):
+                return target
         if isinstance(decl, PointwiseDecl):
             done = decl.quick(args, kwargs, inplace=True)
             if done is None:

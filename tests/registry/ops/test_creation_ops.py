@@ -136,3 +136,42 @@ def test_each_number_fills_anew() -> None:
             opweave.zeros(-1)
         with pytest.raises(ArgumentError):
             opweave.zeros([1.5])
+
+
+@pytest.mark.parametrize(
+    "sizes", [(300, 400), (400, 300), (3, 200, 150), (1, 70000), (70000, 1), (5000, 4, 4)], ids=str
+)
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64", "bool", "complex128"])
+def test_triangles_of_large_matrices(sizes: tuple[int, ...], dtype: str) -> None:
+    values = np.random.default_rng(0).integers(-2, 3, sizes)
+    x = opweave.from_numpy(values).to(getattr(opweave, dtype))
+    exact = x.to(opweave.complex128).numpy()
+    for diagonal in (0, 1, -70, 10**6, -(10**6)):
+        for given, array in ((x, exact), (x.transpose(-1, -2), exact.swapaxes(-1, -2))):
+            for name in ("tril", "triu"):
+                found = getattr(opweave, name)(given, diagonal)
+                assert found.is_contiguous() and found.dtype is x.dtype
+                np.testing.assert_array_equal(found.to(opweave.complex128).numpy(), getattr(np, name)(array, diagonal))
+
+
+def test_gradients_of_triangles() -> None:
+    x = opweave.ones(300, 300, requires_grad=True)
+    (x.tril(1).square() + x.triu(2)).sum().backward()
+    assert x.grad is not None
+    np.testing.assert_array_equal(
+        x.grad.numpy(), np.tril(np.full((300, 300), 2.0), 1) + np.triu(np.ones((300, 300)), 2)
+    )
+
+
+def test_large_ranges_are_made_in_blocks() -> None:
+    for start, end, step in (
+        (0, 100_003, 1),
+        (5, 300_000, 3),
+        (200_000, 5, -1),
+        (0.5, 100_000.25, 1),
+        (0, 70_000.0, 1),
+    ):
+        found = opweave.arange(start, end, step, dtype=opweave.float64).numpy()
+        np.testing.assert_array_equal(found, np.arange(start, end, step, dtype=np.float64))
+    np.testing.assert_array_equal(opweave.eye(300, 401).numpy(), np.eye(300, 401))
+    np.testing.assert_allclose(opweave.linspace(3, -7.5, 99_999, dtype=opweave.float64), np.linspace(3, -7.5, 99_999))

@@ -14,6 +14,7 @@ from opweave.registry import dtypes
 from opweave.registry.errors import ArgumentError, DataDependentError, DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops import embedding, indexing, scatter
+from opweave.registry.ops.outer_places import outer_places
 from opweave.registry.ops.subscript import getitem, setitem
 from opweave.registry.tensor import from_numpy
 
@@ -210,3 +211,72 @@ def test_masks_without_dimensions_are_not_read_by_a_trace(value):
             np.testing.assert_array_equal(mine.numpy(), theirs)
     for run in (write, opweave.compile(write), opweave.make_fx(write, tracing_mode="fake")(other)):
         assert run(x).item() == (-1.5 if value > 0 else -2.0)
+
+
+def _outer_index(draw: np.random.Generator, sizes: tuple[int, ...]) -> tuple[Any, ...]:
+    """Index arrays with a dimension each, from some dimension on, or one array of any shape."""
+    first = int(draw.integers(0, len(sizes)))
+    count = int(draw.integers(1, min(3, len(sizes) - first) + 1))
+    where: list[Any] = [slice(None)] * first
+    for own, size in enumerate(sizes[first : first + count]):
+        length = int(draw.integers(1, 40))
+        numbers = (
+            np.sort(draw.integers(0, size, length)), draw.integers(-size, size, length),
+            np.minimum(np.arange(length) // 2, size - 1), np.clip((np.arange(length) - 1) // 2, 0, size - 1),
+        )[int(draw.integers(4))]  # fmt: skip
+        if count == 1 and not length % 2:
+            numbers = numbers.reshape(2, -1)
+        where.append(numbers.reshape(-1, *(1,) * (count - 1 - own)) if count > 1 else numbers)
+    return tuple(where)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
+def test_indices_with_a_dimension_each(dtype: str) -> None:
+    draw = np.random.default_rng(0)
+    added = 0
+    for sizes in [(7, 90, 40), (300, 40), (5, 3, 60, 31), (400, 6), (2, 900)] * 12:
+        where = _outer_index(draw, sizes)
+        places = outer_places(where, sizes)
+        assert places is not None
+        numbers = np.arange(np.prod(sizes)).reshape(sizes)
+        named = numbers[where]
+        assert named.shape == places.sizes(sizes)
+        np.testing.assert_array_equal(places.taken(numbers).reshape(named.shape), named)
+        target = draw.choice([0.0, -0.0, 1.0, 3.0], sizes).astype(dtype)
+        source = draw.choice([0.0, -0.0, 1.0, 2.0], named.shape).astype(dtype)
+        wanted = target.copy()
+        np.add.at(wanted, where, source)
+        if places.add(target, source):
+            added += 1
+            np.testing.assert_array_equal(target, wanted)
+            np.testing.assert_array_equal(np.signbit(target.astype(float)), np.signbit(wanted.astype(float)))
+    assert added > 20
+
+
+def test_scatters_in_place_touch_what_is_named() -> None:
+    base = opweave.zeros(6, 5)
+    view = base[1:5, ::2]
+    index = opweave.tensor([[0, 0, 3], [3, 1, 3]])
+    assert view.scatter_add_(0, index, opweave.ones(2, 3)) is view
+    wanted = np.zeros((4, 3), np.float32)
+    np.add.at(wanted, (index.numpy(), np.arange(3)), 1)
+    np.testing.assert_array_equal(view.numpy(), wanted)
+    assert base.sum() == 6 and base._version == 1
+    with pytest.raises(OutOfRangeError):
+        view.scatter_(0, index + 2, opweave.ones(2, 3))
+    np.testing.assert_array_equal(view.numpy(), wanted)
+    moved = opweave.arange(12.0).view(4, 3)
+    moved.index_add_(0, opweave.tensor([0, 1, 1]), moved[1:])  # what it reads is what was there
+    np.testing.assert_array_equal(moved[:2].numpy(), [[3, 5, 7], [18, 21, 24]])
+    with pytest.raises(ShapeError, match="share memory"):
+        opweave.zeros(1, 3).expand(4, 3).scatter_add_(0, index, opweave.ones(2, 3))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16", "int16", "bool", "complex64"])
+def test_nonzero_of_many(dtype: str) -> None:
+    for sizes in ((30, 40), (7, 30, 50), (2000, 1), (1, 2000), (0, 2000)):
+        values = np.random.default_rng(0).choice([-0.0, 0.0, 1.0, np.nan if dtype[0] in "fb" else 2.0], sizes)
+        x = opweave.from_numpy(values.astype(np.float32)).to(getattr(opweave, dtype))
+        for t in (x, x.transpose(0, -1)):
+            wanted = np.stack(np.nonzero(t.to(opweave.complex128).numpy()), axis=1)
+            np.testing.assert_array_equal(t.nonzero().numpy(), wanted)
