@@ -5,7 +5,8 @@ multiplies and sums where the machine has one (AVX512-BF16, VNNI); elsewhere a g
 of the right operand is a few registers of columns, a row of groups after the other; it is packed once for all rows. The
 left operand is read where it is, if groups lie there in one piece, else packed likewise, in blocks of rows. For a row
 or two, nothing is packed if both operands lie in one piece along what is summed over. Where the machine has AMX, tiles
-of groups are multiplied (`tiles`). Numbers of float32 are groups of one, too (`codegen/blas.py` says when).
+of groups are multiplied (`tiles`). Numbers of float32 are groups of one, too (`codegen/blas.py` says when). Of few rows
+of them a program packs a panel piece by piece, and uses each while the caches have it; memory is asked for ahead.
 
 A program makes a block of rows of a panel in float32 or int32, in the order of what is summed over, and rounds once.
 What a program makes follows from the sizes alone, so results do not depend on the number of threads.
@@ -24,8 +25,8 @@ from opweave.codegen.native.narrow_products.vectors import (
     FIELDS,
     HEIGHTS,
     HIGH,
+    LINE,
     READ_TWICE,
-    TALL,
     WORDS,
     Kind,
 )
@@ -106,7 +107,7 @@ class _Module(Tiles):
         m, k, n, groups, height = (c[name] for name in ("m", "k", "n", "groups", "height"))
         panels, row_blocks, direct, shared = (c[name] for name in ("panels", "row_blocks", "direct", "shared"))
         size = self.kind.size
-        sums, scratch = f.room(f"[{TALL * self.width} x i32]"), f.room(f"[{self.depth * self.width} x i32]")
+        sums, scratch = f.room(f"[{self.tallest * self.width} x i32]"), f.room(f"[{self.depth * self.width} x i32]")
         panel, added = f.room("ptr"), f.room("ptr")
         is_direct, is_shared = direct.equals(1), shared.equals(1)
         a_row = is_direct.choose(c["a_row"] * self.item, 4)
@@ -151,9 +152,12 @@ class _Module(Tiles):
                 with f.loop((vectors - 1) * HEIGHTS, vectors * HEIGHTS) as which:
                     high, micro = f.load("@heights", which), f.op(f"load ptr, ptr {f.at('@micros', which)}")
                     with f.loop(done.value, rows - high + 1, high) as r:
+                        # Of what comes next in the panel, each asks for a line in two groups.
+                        ahead = f.at(here, count * width + r // high * count * (LINE // 8), "i32")
                         f.line(
                             f"call void {micro}(i64 {count}, ptr {f.at(along, r * a_row, 'i8')}, i64 {a_row},"
-                            f" i64 {a_step}, ptr {here}, ptr {f.at(sums, r * self.width, 'i32')}, i64 {more})"
+                            f" i64 {a_step}, ptr {here}, ptr {f.at(sums, r * self.width, 'i32')}, i64 {more},"
+                            f" ptr {ahead})"
                         )
                         done.set(r + high)
             corrections = f.at(c.pointer("sums"), blocks * height, "i32")
@@ -179,15 +183,17 @@ class _Module(Tiles):
         batches = c["far"] * c["near"]
         f.leave((batches * m * n).equals(0), "i32 0")
         groups, panels = self._all_groups(k), n.up(self.width)
-        height = m.up(m.up(self.tall) * self.lanes) * self.lanes
+        along = c["a_column"].equals(1)
+        in_place = along if self.direct else never
+        tall = in_place.both(m <= self.tallest).choose(self.tallest, self.tall)
+        height = m.up(m.up(tall) * self.lanes) * self.lanes
         # A row of programs more is better than a core without any.
         for _ in range(2):
             few = (batches * panels * m.up(height) < ENOUGH).both(height > self.low)
             half = height.up(2 * self.lanes) * self.lanes
             height = few.choose(half, height)
         row_blocks = m.up(height)
-        along = c["a_column"].equals(1)
-        direct = along.both((k % size).equals(0)) if size == 2 else never
+        direct = along.both((k % size).equals(0)) if size == 2 else in_place
         if self.kind.tiles:
             lines = ((c["a_row"] * self.item | c["a"]) & (ROW_BYTES - 1)).equals(0)
             direct = along.both((panels <= READ_TWICE).either(dotted).either(lines))
@@ -245,6 +251,7 @@ _HEAD = """\
 declare ptr @malloc(i64)
 declare void @free(ptr)
 declare i64 @llvm.smin.i64(i64, i64)
+declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
 declare i64 @llvm.smax.i64(i64, i64)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare i32 @opweave_run(ptr, ptr, i64, i32, i32, i32, ptr)"""

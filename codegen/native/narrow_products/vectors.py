@@ -22,8 +22,9 @@ _DERIVED = (
 WORDS = FIELDS + _DERIVED
 #: Rows of a program, and fewer of them where there would be too few programs; groups that are multiplied at a time.
 TALL, LOW, ENOUGH, DEPTH = 96, 24, 8, 256
-#: The same where a group is one number: the panel lies in the first cache.
-DEPTH_SINGLE = 128
+#: The same where a group is one number: the panel lies in the first cache. Of float32, whose rows are asked for ahead,
+#: as many as elsewhere; and rows of one program that packs a panel piece by piece, as it needs them.
+DEPTH_SINGLE, TALL_FLOAT = 128, 256
 #: The same of tiles.
 TALL_TILES, LOW_TILES, DEPTH_TILES = 128, 32, 128
 #: Panels for which rows of tiles are read where they lie, even if they part lines of the cache.
@@ -35,6 +36,8 @@ RATE = {1: 30.0, 2: 80.0, 4: 160.0}
 RATE_TILES = {2: 400.0, 4: 600.0}
 #: How many kernels in registers there are for so many registers of columns.
 HEIGHTS = 4
+#: Bytes of a line of the cache.
+LINE = 64
 #: The highest bit of each byte.
 HIGH = -0x7F7F7F80
 #: LLVM's names of what multiplies groups.
@@ -99,7 +102,10 @@ class Vectors:
         self.most = 4 if kind.registers >= 32 and not kind.tiles else 2
         self.width = self.most * self.lanes
         self.tall, self.low = (TALL_TILES, LOW_TILES) if kind.tiles else (TALL, LOW)
-        self.depth = DEPTH if kind.size > 1 else DEPTH_SINGLE
+        #: Whether rows are read where they lie, as the numbers that they are.
+        self.direct = kind.stored == "float"
+        self.tallest = TALL_FLOAT if self.direct else self.tall
+        self.depth = DEPTH if kind.size > 1 or self.direct else DEPTH_SINGLE
         self.rate = (RATE_TILES if kind.tiles else RATE)[kind.size]
         self.shifted = kind.stored == "i8" and kind.size > 1 and not kind.tiles
         self.name = f"opweave_multiply_{kind.stored}"
@@ -230,7 +236,7 @@ class Vectors:
         """Rows by registers of columns; `more`: add to what is there. `a_row` and `a_step` count bytes."""
         f = Function(
             "internal void", f"micro.{high}x{vectors}",
-            ["i64 k", "ptr a", "i64 a_row", "i64 a_step", "ptr b", "ptr c", "i64 more"], "noinline",
+            ["i64 k", "ptr a", "i64 a_row", "i64 a_step", "ptr b", "ptr c", "i64 more", "ptr ahead"], "noinline",
         )  # fmt: skip
         step, more, width = f.param("a_step"), f.param("more"), vectors * self.lanes
         rows = [f.at("%a", f.param("a_row") * r, "i8") for r in range(high)]
@@ -256,12 +262,25 @@ class Vectors:
                     new = self._dot(f, b, a, f.op(f"load {self.sums}, ptr {slot}"))
                     f.line(f"store {self.sums} {new}, ptr {slot}")
 
+        def ask(k: Int) -> None:
+            """For a line of what the panel holds next, and where rows are read in place, for one of those behind.
+
+            The processor's own prefetchers do not see in time that either will be read.
+            """
+            places = [f.at("%ahead", k * (LINE // 8), "i32")]
+            if self.direct:
+                row, line = k // 2 % 8 + high, k // 16 * LINE
+                places.append(f.at("%a", f.param("a_row") * row + line, "i8"))
+            for place in places:
+                f.line(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 2, i32 1)")
+
         k = f.param("k")
         even = f.const(0)
         if vectors == self.most and high == self._high(vectors)[0]:
             # What most of a product is made by. At its edges, two steps a round would mostly take long to compile.
             even = k & -2
             with f.loop(0, even, 2) as i:
+                ask(i)
                 one(i)
                 one(i + 1)
         with f.loop(even, k) as i:
