@@ -26,6 +26,7 @@ from opweave.codegen.native.narrow_products.vectors import (
     HEIGHTS,
     HIGH,
     LINE,
+    PACKED,
     READ_TWICE,
     WORDS,
     Kind,
@@ -236,7 +237,7 @@ class _Module(Tiles):
 
         parts = direct.choose(0, row_blocks) + shared.choose(panels, 0)
         with f.when(parts > 0):
-            go("prepare", batches * parts, groups * self.width * 16)
+            go("prepare", batches * parts, groups * self.width * int(self.rate / PACKED))
         go("multiply", batches * row_blocks * panels, (m.least(height) + 16) * n.least(self.width) * k + 1000)
         f.line(f"call void @free(ptr {f.op(f'load ptr, ptr {memory}')})")
         text = f.end(f"i32 {f.op(f'load i32, ptr {result}')}")

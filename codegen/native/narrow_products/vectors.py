@@ -22,9 +22,10 @@ _DERIVED = (
 WORDS = FIELDS + _DERIVED
 #: Rows of a program, and fewer of them where there would be too few programs; groups that are multiplied at a time.
 TALL, LOW, ENOUGH, DEPTH = 96, 24, 8, 256
-#: The same where a group is one number: the panel lies in the first cache. Of float32, whose rows are asked for ahead,
-#: as many as elsewhere; and rows of one program that packs a panel piece by piece, as it needs them.
-DEPTH_SINGLE, TALL_FLOAT = 128, 256
+#: The same where a group is one number: the panel lies in the first cache.
+DEPTH_SINGLE = 128
+#: Rows up to which a program of float32 has all, and packs a panel piece by piece, as it needs them.
+TALL_FLOAT = 256
 #: The same of tiles.
 TALL_TILES, LOW_TILES, DEPTH_TILES = 128, 32, 128
 #: Panels for which rows of tiles are read where they lie, even if they part lines of the cache.
@@ -34,6 +35,8 @@ FEW = 2
 #: Multiplications a nanosecond, about: of groups of so many.
 RATE = {1: 30.0, 2: 80.0, 4: 160.0}
 RATE_TILES = {2: 400.0, 4: 600.0}
+#: Groups that are packed in a nanosecond, about.
+PACKED = 2.5
 #: How many kernels in registers there are for so many registers of columns.
 HEIGHTS = 4
 #: Bytes of a line of the cache.
@@ -105,7 +108,7 @@ class Vectors:
         #: Whether rows are read where they lie, as the numbers that they are.
         self.direct = kind.stored == "float"
         self.tallest = TALL_FLOAT if self.direct else self.tall
-        self.depth = DEPTH if kind.size > 1 or self.direct else DEPTH_SINGLE
+        self.depth = DEPTH if kind.size > 1 else DEPTH_SINGLE
         self.rate = (RATE_TILES if kind.tiles else RATE)[kind.size]
         self.shifted = kind.stored == "i8" and kind.size > 1 and not kind.tiles
         self.name = f"opweave_multiply_{kind.stored}"
