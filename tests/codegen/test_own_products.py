@@ -92,6 +92,29 @@ def test_one_row_for_all_and_numbers_that_are_not_finite() -> None:
 
 
 @wide
+def test_a_result_between_other_numbers() -> None:
+    rng = np.random.default_rng(4)
+    for m, k, n in [(256, 300, 64), (255, 513, 200), (300, 257, 896), (700, 64, 1000)]:
+        a, b = rng.standard_normal((m, k), np.float32), rng.standard_normal((k, n), np.float32)
+        whole = opweave.full((m, n + 9), 7.0)
+        blas.multiply(whole[:, 5 : n + 5], opweave.from_numpy(a), opweave.from_numpy(b))
+        found = whole.numpy()
+        np.testing.assert_allclose(found[:, 5 : n + 5], a.astype(np.float64) @ b, rtol=1e-4, atol=1e-3)
+        assert (found[:, :5] == 7).all() and (found[:, n + 5 :] == 7).all()
+
+
+@wide
+def test_a_result_in_the_place_of_an_operand() -> None:
+    rng = np.random.default_rng(5)
+    a, b = rng.standard_normal((300, 300), np.float32), rng.standard_normal((300, 300), np.float32)
+    for f in (lambda x, y: x.copy_(x @ y), lambda x, y: opweave.mm(x, y, out=x)):
+        for g in (f, opweave.compile(f)):
+            x = opweave.from_numpy(a.copy())
+            g(x, opweave.from_numpy(b))
+            np.testing.assert_allclose(x.numpy(), a.astype(np.float64) @ b, rtol=1e-4, atol=1e-3)
+
+
+@wide
 def test_a_deep_product_is_whole_before_its_kernel_runs() -> None:
     rng = np.random.default_rng(3)
     for m, k, n in [(256, 512, 2048), (512, 300, 256), (2000, 256, 300)]:

@@ -9,6 +9,7 @@ of groups are multiplied (`tiles`). Numbers of float32 are groups of one, too (`
 of them a program packs a panel piece by piece, and uses each while the caches have it; memory is asked for ahead.
 
 A program makes a block of rows of a panel in float32 or int32, in the order of what is summed over, and rounds once.
+Sums to which nothing is done, and that fill registers, are kept where the result lies.
 What a program makes follows from the sizes alone, so results do not depend on the number of threads.
 """
 
@@ -126,9 +127,11 @@ class _Module(Tiles):
             a = f.op(f"select i1 {is_direct}, ptr {in_place}, ptr {packed}")
             b = f.at(self._matrix(f, c, "b", batch, self.memory), column * c["b_column"], self.memory)
             right = f.at(c.pointer("right"), (batch * panels * self.width + column) * groups, "i32")
+            dotted = c["dotted"].equals(1)
+            straight = self._is_straight(f, c, dotted, columns)
+            totals, pitch = self._totals(f, c, straight, batch, row, column, sums)
             with f.when(groups.equals(0)), f.loop(0, rows * self.width, self.lanes) as j:
                 f.line(f"store {self.groups} zeroinitializer, ptr {f.at(sums, j, 'i32')}, align 64")
-            dotted = c["dotted"].equals(1)
             with f.when(dotted):
                 plain = f.at(self._matrix(f, c, "a", batch, self.memory), row * c["a_row"], self.memory)
                 f.line(
@@ -157,13 +160,14 @@ class _Module(Tiles):
                         ahead = f.at(here, count * width + r // high * count * (LINE // 8), "i32")
                         f.line(
                             f"call void {micro}(i64 {count}, ptr {f.at(along, r * a_row, 'i8')}, i64 {a_row},"
-                            f" i64 {a_step}, ptr {here}, ptr {f.at(sums, r * self.width, 'i32')}, i64 {more},"
+                            f" i64 {a_step}, ptr {here}, ptr {f.at(totals, r * pitch, 'i8')}, i64 {pitch}, i64 {more},"
                             f" ptr {ahead})"
                         )
                         done.set(r + high)
             corrections = f.at(c.pointer("sums"), blocks * height, "i32")
             width = f.const(self.width)
-            self._put_block(f, c, batch, row, column, rows, columns, sums, width, added, corrections)
+            with f.when(straight.denied()):
+                self._put_block(f, c, batch, row, column, rows, columns, sums, width, added, corrections)
         return f.end()
 
     def _entry(self) -> str:

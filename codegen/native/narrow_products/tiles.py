@@ -136,7 +136,6 @@ class Tiles(Results):
         panel, added, left = f.room("ptr"), f.room("ptr"), f.room("ptr")
         is_direct, is_shared, dotted, turned = (c[name].equals(1) for name in ("direct", "shared", "dotted", "turned"))
         down = c["a_row"]
-        never = f.const(0).equals(1)
         f.line(amx.configure())
         with f.loop(f.param("start"), f.param("end")) as i:
             batch, rest = i // (panels * row_blocks), i % (panels * row_blocks)
@@ -148,12 +147,8 @@ class Tiles(Results):
             packed = f.at(c.pointer("left"), (batch * row_blocks + block) * height * groups, "i32")
             b = f.at(self._matrix(f, c, "b", batch, self.memory), column * c["b_column"], self.memory)
             right = f.at(c.pointer("right"), (batch * panels * self.width + column) * groups, "i32")
-            # Sums of whole numbers are the result: where all tiles are full, they are kept there.
-            straight = groups.equals(0).either(dotted).either(turned).denied()
-            straight = straight.both(((rows | columns) % ROWS).equals(0)) if self.kind.total == "i32" else never
-            at_once = f.at(self._matrix(f, c, "c", batch, "i32"), row * c["c_row"] + column, "i32")
-            totals = f.op(f"select i1 {straight}, ptr {at_once}, ptr {sums}")
-            pitch = straight.choose(c["c_row"], self.width) * 4
+            straight = self._is_straight(f, c, dotted.either(turned), rows | columns)
+            totals, pitch = self._totals(f, c, straight, batch, row, column, sums)
             with f.when(groups.equals(0)), f.loop(0, rows * self.width, ROWS) as j:
                 f.line(f"store {self.groups} zeroinitializer, ptr {f.at(sums, j, 'i32')}, align 64")
             with f.when(dotted):

@@ -236,14 +236,16 @@ class Vectors:
         return f.op(f"shufflevector <{n} x {kind}> {one}, <{n} x {kind}> poison, <{n} x i32> zeroinitializer")
 
     def _micro(self, high: int, vectors: int) -> str:
-        """Rows by registers of columns; `more`: add to what is there. `a_row` and `a_step` count bytes."""
+        """Rows by registers of columns; `more`: add to what is there. `a_row`, `a_step` and `pitch` count bytes."""
         f = Function(
             "internal void", f"micro.{high}x{vectors}",
-            ["i64 k", "ptr a", "i64 a_row", "i64 a_step", "ptr b", "ptr c", "i64 more", "ptr ahead"], "noinline",
+            ["i64 k", "ptr a", "i64 a_row", "i64 a_step", "ptr b", "ptr c", "i64 pitch", "i64 more", "ptr ahead"],
+            "noinline",
         )  # fmt: skip
         step, more, width = f.param("a_step"), f.param("more"), vectors * self.lanes
         rows = [f.at("%a", f.param("a_row") * r, "i8") for r in range(high)]
-        places = [[f.at("%c", r * self.width + v * self.lanes, "i32") for v in range(vectors)] for r in range(high)]
+        starts = [f.at("%c", f.param("pitch") * r, "i8") for r in range(high)]
+        places = [[f.at(start, v * self.lanes, "i32") for v in range(vectors)] for start in starts]
         sums = [[f.room(self.sums) for _ in range(vectors)] for _ in range(high)]
         for row in sums:
             for slot in row:
@@ -251,7 +253,7 @@ class Vectors:
         with f.when(more.equals(1)):
             for row, at in zip(sums, places, strict=True):
                 for slot, place in zip(row, at, strict=True):
-                    f.line(f"store {self.sums} {f.op(f'load {self.sums}, ptr {place}, align 64')}, ptr {slot}")
+                    f.line(f"store {self.sums} {f.op(f'load {self.sums}, ptr {place}, align 4')}, ptr {slot}")
 
         def one(k: Int) -> None:
             base = f.at("%b", k * width, "i32")
@@ -282,6 +284,8 @@ class Vectors:
         if vectors == self.most and high == self._high(vectors)[0]:
             # What most of a product is made by. At its edges, two steps a round would mostly take long to compile.
             even = k & -2
+            for place in (place for row in places for place in row):
+                f.line(f"call void @llvm.prefetch.p0(ptr {place}, i32 1, i32 3, i32 1)")
             with f.loop(0, even, 2) as i:
                 ask(i)
                 one(i)
@@ -290,7 +294,7 @@ class Vectors:
             one(i)
         for row, at in zip(sums, places, strict=True):
             for slot, place in zip(row, at, strict=True):
-                f.line(f"store {self.sums} {f.op(f'load {self.sums}, ptr {slot}')}, ptr {place}, align 64")
+                f.line(f"store {self.sums} {f.op(f'load {self.sums}, ptr {slot}')}, ptr {place}, align 4")
         return f.end()
 
     def _dots(self) -> str:
