@@ -8,8 +8,9 @@ not depend on the number of threads.
 A kernel that reads the product can follow slab by slab (`multiply_then`), on the thread and from the cache that have
 the slab.
 
-A product of float32 of few rows, or with a small result, is made by `narrow_products` where the machine has registers
-of 512 bits and no kernel can follow slabs: BLAS would pack an operand again for each of them.
+A product of float32 is made by `narrow_products` where the machine has registers of 512 bits, since BLAS would pack an
+operand again for each slab: if it has few rows or its result stays in the cache, unless a kernel follows slabs and few
+terms are summed; and if no kernel follows, rows of the left operand lie in one piece, and the result is not very large.
 
 Where NumPy's BLAS is not OpenBLAS, NumPy multiplies.
 """
@@ -48,8 +49,10 @@ MATRICES = 8
 #: Multiplications up to which BLAS takes longer to prepare a product than to make it.
 SMALL = 1 << 15
 #: Elements of a result up to which a product of float32 is made by native code of one's own, which packs an operand
-#: once for all slabs; for larger ones BLAS takes no longer.
-OWN = 1 << 19
+#: once for all slabs; and those that a kernel finds in the cache.
+OWN, CACHED = 1 << 22, 1 << 19
+#: Terms of a sum from which on a kernel costs little that goes over the whole result when it is there.
+DEEP = 256
 #: Columns, and multiplications, from which on it is.
 _BROAD, _MANY = 16, MOST_PRODUCTS + 1
 #: Columns of a block of a small product, in registers together; a narrower one where there are fewer.
@@ -369,8 +372,9 @@ def source(word: str = "i64", wide: bool = False) -> str:
         ]
     numbers: dict[str, object] = {
         "CLOCK": time.CLOCK_MONOTONIC, "FOUR_LONG": 4 * LONG, "TWO_SHORT": 2 * SHORT, "SHORT": SHORT, "LONG": LONG,
-        "MATRICES": MATRICES, "MANY": _MANY - 1, "BROAD": _BROAD, "SMALL": SMALL, "RATE": f"{_RATE:e}", "PLAIN": _PLAIN,
-        "TRANSPOSED": _TRANSPOSED, "OWN": OWN, "WIDE": int(wide), "STORES": "\n".join(stores),
+        "MATRICES": MATRICES, "MANY": _MANY - 1, "BROAD": _BROAD, "SMALL": SMALL, "CACHED": CACHED, "DEEP": DEEP,
+        "RATE": f"{_RATE:e}", "PLAIN": _PLAIN, "TRANSPOSED": _TRANSPOSED, "OWN": OWN, "WIDE": int(wide),
+        "STORES": "\n".join(stores),
     }  # fmt: skip
     slabs = [_source(f"opweave_gemm_{t.name}", real, word) for t, (_, real) in _GEMM.items()]
     small = [_small(real) for _, real in _GEMM.values()]

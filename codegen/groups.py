@@ -8,7 +8,8 @@ block it has, and that member's addresses, in tables.
     sizes[member]                elements of the member
     addresses[buffer, member]    made at each call
 
-The first three follow from the sizes and are made once. Buffers that all members read (a learning rate) are passed as
+The first three follow from the sizes and are made once; in a segment the fourth is words of its frame
+(`codegen.segments.table`). Buffers that all members read (a learning rate) are passed as
 they are. Which kernels these are is decided in `codegen.host.group`.
 """
 
@@ -22,8 +23,14 @@ from opweave.registry.dtypes import DType, int32, int64
 from opweave.registry.tensor import Tensor, allocate
 
 
-def tables(sizes: Sequence[int], block: int, device: Device) -> tuple[Tensor, Tensor, Tensor]:
-    """Owners, starts and sizes of a group.
+class Place(int):
+    """The address of a table, which lives as long."""
+
+    table: Tensor
+
+
+def tables(sizes: Sequence[int], block: int, device: Device) -> tuple[Place, Place, Place]:
+    """Where the owners, starts and sizes of a group are.
 
     Parameters
     ----------
@@ -36,8 +43,8 @@ def tables(sizes: Sequence[int], block: int, device: Device) -> tuple[Tensor, Te
 
     Returns
     -------
-    tuple of Tensor
-        int32, one entry a program, one a program, one a member.
+    tuple of Place
+        Of int32, one entry a program, one a program, one a member.
     """
     blocks = [range(0, size, block) for size in sizes]
     owners = [member for member, starts in enumerate(blocks) for _ in starts]
@@ -45,13 +52,15 @@ def tables(sizes: Sequence[int], block: int, device: Device) -> tuple[Tensor, Te
     return _on(device, owners, int32), _on(device, starts, int32), _on(device, sizes, int32)
 
 
-def addresses(device: Device, *pointers: int) -> Tensor:
+def addresses(device: Device, *pointers: int) -> Place:
     """A table of addresses, int64."""
     return _on(device, pointers, int64)
 
 
-def _on(device: Device, values: Iterable[int], dtype: DType) -> Tensor:
+def _on(device: Device, values: Iterable[int], dtype: DType) -> Place:
     found: Any = list(values)
     table = allocate((len(found),), (1,), dtype, device)
     table._array[...] = device.xp.asarray(found, dtype=dtype.numpy)
-    return table
+    place = Place(table.data_ptr())
+    place.table = table
+    return place

@@ -150,6 +150,11 @@ def allocator(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, de
     return load_heavy("opweave.codegen.native.allocation").allocator(sizes, strides, dtype, device)
 
 
+def bumper() -> Callable[..., None]:
+    """A function that notes that tensors were written."""
+    return load_heavy("opweave.codegen.native.mutation").bumper()
+
+
 class _Scratch(int):
     """The address of a block of memory, which lives as long."""
 
@@ -161,4 +166,11 @@ def scratch(nbytes: int) -> int:
     block = memory.allocate(nbytes)
     found = _Scratch(block.ptr)
     found.block = block
+    return found
+
+
+def table(*words: int) -> int:
+    """The address of whole numbers in a row, which a function needs until it returns."""
+    found = scratch(8 * len(words))
+    (ctypes.c_uint64 * len(words)).from_address(found)[:] = words
     return found

@@ -1,7 +1,8 @@
 """Products: leave to BLAS what only BLAS can do.
 
 What is added to a product (`addmm`, the bias of a convolution) becomes an op of its own, which a kernel can do with all
-that follows. A convolution whose windows are single elements is a batched product.
+that follows. A convolution whose windows are single elements is a batched product. Of an operand whose rows are all one
+row, as the gradient of a mean, one row of the product is made, and repeated; columns likewise.
 
 Batched products read and write where their neighbours lie, instead of copies.
 
@@ -21,6 +22,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from opweave.registry.memory_format import contiguous_format
 from opweave.registry.op import ops
 from opweave.registry.spec import is_contiguous
 from opweave.registry.tensor import Tensor
@@ -84,8 +86,30 @@ def _convolution(node: Node, emit: Emitter) -> Node | None:
     return total
 
 
+def _once(node: Node, emit: Emitter) -> Node | None:
+    """One row, or one column, of a product in which all are equal."""
+    left, right = node.args[:2]
+    rows, columns = (_is_repeated(value_of(x), dim) for x, dim in ((left, -2), (right, -1)))
+    if len(node.args) > 2 or not (rows or columns):
+        return None
+    if rows:
+        left = emit.call(aten.slice.Tensor, left, -2, 0, 1, like=node)
+    if columns:
+        right = emit.call(aten.slice.Tensor, right, -1, 0, 1, like=node)
+    made = emit.call(node.target, left, right, like=node)
+    shown = emit.call(aten.expand.default, made, list(value_of(node)._sizes), like=node)
+    return emit.call(aten.clone.default, shown, like=node, memory_format=contiguous_format)
+
+
+def _is_repeated(value: Tensor, dim: int) -> bool:
+    size, stride = value._sizes[dim], value._strides[dim]
+    return type(size) is int and size > 1 and type(stride) is int and stride == 0
+
+
 #: What becomes of a product, by its op.
-RULES: dict[Any, Rule] = {**dict.fromkeys(_SUMS, _apart), aten.convolution.default: _convolution}
+RULES: dict[Any, Rule] = {
+    **dict.fromkeys(_SUMS, _apart), **dict.fromkeys(_SUMS.values(), _once), aten.convolution.default: _convolution,
+}  # fmt: skip
 
 
 def _is_by_element(result: Tensor, x: Node, weight: Node, stride: Sequence[int], padding: Sequence[int]) -> bool:

@@ -29,8 +29,9 @@ from opweave.registry.tensor import Tensor
 MOST_ELEMENTS = 1 << 16
 #: Multiplications of a product up to which it is: OpenBLAS makes so many on one thread.
 MOST_PRODUCTS = 1 << 18
-#: The same of a product on the pool of the kernels: no other thread runs Python meanwhile.
-_MOST_ON_POOL = 1 << 21
+#: The same of a product on the pool of the kernels: no other thread runs Python meanwhile, for less time than Python
+#: lets a thread run anyway.
+_MOST_ON_POOL = 1 << 24
 #: Loops that stand for the dimensions beyond two, ops that one call may lead to, and bytes of what lies between them.
 MOST_CALLS = 48
 MOST_SCRATCH = 1 << 20

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from opweave.codegen.native.alike import Laid, alike, distinct
+from opweave.codegen.native.mutation import apart
 from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import Site
 from opweave.registry.overlap import disjoint
@@ -23,6 +24,10 @@ from opweave.runtime.sources import MISSING, NumberInput, Scope, Source, TensorI
 
 if TYPE_CHECKING:
     from opweave.fake.shape_env import ShapeEnv
+
+
+#: Tensors that are compared by an expression and not natively.
+_FEW = 4
 
 
 @dataclass(slots=True)
@@ -35,8 +40,10 @@ class Guard:
         The layout that the test asks of the source, if it asks nothing else.
     fetched : str
         The expression of the source in such a test.
-    apart : tuple of str
-        The variables, many, that the test demands to be different objects, if it demands nothing else.
+    native : callable, optional
+        Makes a function that asks the same of some variables natively; None of it where there is none.
+    asked : tuple of str
+        Those variables.
     """
 
     test: str
@@ -44,7 +51,8 @@ class Guard:
     explain: Callable[[Any], str]
     laid: Laid | None = None
     fetched: str = ""
-    apart: tuple[str, ...] = ()
+    native: Callable[[], Callable[..., bool] | None] | None = None
+    asked: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.source.text}: {self.test}  ({self.source.site.short})"
@@ -201,11 +209,11 @@ class GuardSet:
                 call(function, [guard.fetched for guard in run])
                 continue
             for guard in run:
-                function = distinct(len(guard.apart)) if guard.apart else None
+                function = guard.native() if guard.native is not None else None
                 if function is None:
                     tests.append(guard.test)
                 else:
-                    call(function, guard.apart)
+                    call(function, guard.asked)
         return tests, functions
 
     # ---- sizes that are left open ----------------------------------------------------------------------------------
@@ -279,13 +287,13 @@ class GuardSet:
     def distinct(self) -> None:
         """Require that tensors that were different objects stay so."""
         variables = [t.source for t in self.tensors]
-        if len(variables) > 4:
+        if len(variables) > _FEW:
             ids = ", ".join(f"id({v.var})" for v in variables)
             names = ", ".join(v.text for v in variables)
             self.require(
                 f"len({{{ids}}}) == {len(variables)}", variables[0], lambda now: f"two of {names} became one object"
             )
-            self.guards[-1].apart = tuple([v.var for v in variables])
+            self._asks_natively(functools.partial(distinct, len(variables)), variables)
             return
         for i, one in enumerate(variables):
             for other in variables[i + 1 :]:
@@ -303,14 +311,22 @@ class GuardSet:
                     lambda now, offset=offset, text=text: f"{text}.storage_offset() {offset} → {now._offset}",
                 )
 
-    def disjoint(self, written: list[TensorInput], tensors: list[TensorInput]) -> None:
+    def disjoint(self, written: list[TensorInput], inputs: list[TensorInput]) -> None:
         """Require that no tensor's memory overlaps that of a tensor which the function writes."""
-        others = [t for t in tensors if all(t is not w for w in written)]
+        others = [t for t in inputs if all(t is not w for w in written)]
         if not written or len(written) + len(others) < 2:
             return
         call = f"{self.constant(disjoint)}(({_tuple(written)}), ({_tuple(others)}))"
         names = ", ".join(w.source.text for w in written)
         self.require(call, written[0].source, lambda now: f"memory of {names} overlaps another tensor's")
+        tensors = [*written, *others]
+        if len(tensors) > _FEW:
+            dtypes = [t.tensor._dtype for t in tensors]
+            self._asks_natively(functools.partial(apart, len(written), dtypes), [t.source for t in tensors])
+
+    def _asks_natively(self, make: Callable[[], Callable[..., bool] | None], variables: Iterable[Source]) -> None:
+        """Say how the last guard is asked natively."""
+        self.guards[-1].native, self.guards[-1].asked = make, tuple([v.var for v in variables])
 
 
 def _size_text(source: str) -> str:

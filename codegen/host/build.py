@@ -353,8 +353,8 @@ class _Builder:
             self._spliced(node, region, launch)
         else:
             self._tuned(node, region, launch)
-        for target in into.values():
-            self._add(Bump(self.origin, target))
+        if into:
+            self._add(Bump(self.origin, tuple(into.values())))
 
     def _loops(self, node: Node, region: Graph, into: Mapping[int, Local]) -> None:
         nest = lower(region, wide=self.wide)

@@ -75,7 +75,8 @@ def run(program: Program, device: Device) -> Program:
         for form in forms.get(number, ()):
             steps.append(_group(program, form, unit[-1], device))
             bumps = (s for member in form for s in units[member.unit] if isinstance(s, Bump))
-            steps += [replace(bump, origin=unit[-1].origin) for bump in bumps]
+            bumped = tuple([local for bump in bumps for local in bump.locals])
+            steps += [Bump(unit[-1].origin, bumped)] if bumped else []
     return replace(program, steps=tuple(steps))
 
 

@@ -87,7 +87,7 @@ def _native(call: Step, steps: Sequence[Step], program: Program) -> list[Step] |
     label = str(call.target.label)
     made = [Alloc(call.origin, local, _layout(call, steps, local, i)) for i, local in enumerate(results)]
     native = NativeCall(call.origin, call.target, args, results, changed, label)
-    return list(_replaced(call, [*made, native, *(Bump(call.origin, local) for local in changed)], steps, results))
+    return list(_replaced(call, [*made, native, *([Bump(call.origin, changed)] if changed else [])], steps, results))
 
 
 def _replaced(call: Call, native: list[Step], steps: Sequence[Step], results: tuple[Local, ...]) -> Iterator[Step]:

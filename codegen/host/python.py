@@ -40,12 +40,14 @@ from opweave.codegen.host.steps import Program, Step
 from opweave.codegen.kernel import KernelSource
 from opweave.codegen.segments import (
     allocator,
+    bumper,
     call_op,
     convolution_at,
     move_bytes,
     native,
     product,
     scratch,
+    table,
     tensor_at,
 )
 from opweave.codegen.tuning import tuned
@@ -58,6 +60,8 @@ from opweave.registry.memory_format import MemoryFormat
 from opweave.registry.tensor import allocate, as_alias, as_view
 
 _COMMENT_COLUMN = 100
+#: Tensors from which on one native call bumps them.
+_MANY = 5
 
 
 class Printer:
@@ -250,14 +254,21 @@ class _Function:
         self._line(f"{self._text(step.kernel)}({self._listed((*step.grid, *step.arguments))})", step.origin.site)
 
     def group(self, step: host.Group) -> None:
-        made = self._call(tables, step.sizes, step.block, step.device, name="tables_of")
-        self.before += [f"{step.tables} = {made}", ""]
+        self.tables(step)
         members = (Address(local) for row in step.rows for local in row)
         self._line(f"{step.result} = {self._call(addresses, step.device, *members, name='addresses_of')}")
-        arguments = [f"{step.result}.data_ptr()", *(f"{step.tables}[{i}].data_ptr()" for i in range(3))]
-        arguments += [f"{local}.data_ptr()" for local in step.shared]
-        kernel, count = self._text(step.kernel), len(step.sizes)
-        self._line(f"{kernel}({step.programs}, 1, 1, {', '.join(arguments)}, {count})", step.origin.site)
+        self._line(self.grouped(step, map(Address, step.shared)), step.origin.site)
+
+    def tables(self, step: host.Group) -> None:
+        """What follows from the sizes of a group, once."""
+        made = self._call(tables, step.sizes, step.block, step.device, name="tables_of")
+        self.printer.top(f"{step.tables} = {made}", "", "")
+
+    def grouped(self, step: host.Group, shared: Iterable[Local | Address]) -> str:
+        """The text of a group's launch."""
+        given = [step.result, *shared, len(step.sizes)]
+        placed = [self._text(given[0]), *(f"{step.tables}[{i}]" for i in range(3)), self._listed(given[1:])]
+        return f"{self._text(step.kernel)}({step.programs}, 1, 1, {', '.join(placed)})"
 
     def product(self, step: host.Product) -> None:
         operands = (step.out, step.a, step.b)
@@ -318,7 +329,12 @@ class _Function:
         self._line(f"{self._inject('passed', passed)}({step.cell}, {said!r})")
 
     def bump(self, step: host.Bump) -> None:
-        self._line(f"{step.of}._bump()")
+        if len(step.locals) < _MANY:
+            for local in step.locals:
+                self._line(f"{local}._bump()")
+            return
+        bump = self.printer.maker("", self._inject("bumper", bumper), "bump", self.program)
+        self._line(f"{bump}({self._listed(step.locals)})")
 
     def tuned(self, step: host.Tuned) -> None:
         for choice in step.choices:
@@ -379,6 +395,8 @@ class _Segment:
                 self._line(self.outer.op_call(inner, self._memory), inner)
             elif isinstance(inner, host.Convolve):
                 self.convolve(inner)
+            elif isinstance(inner, host.Group):
+                self.group(inner)
             else:
                 assert isinstance(inner, host.Copy)
                 parts = f"{inner.to}, {inner.of}, {self.outer._text(step.copied[inner.to])}"
@@ -399,6 +417,13 @@ class _Segment:
             parts += map(str, (then.elements, then.programs, self.outer._text(launch.kernel)))
             parts += [self._tuple(launch.grid), self._tuple(launch.arguments)]
         self._line(f"{self.outer._inject('product', product)}({', '.join(parts)})", step)
+
+    def group(self, step: host.Group) -> None:
+        """A launch over the members of a group."""
+        self.outer.tables(step)
+        members = self._listed(local for row in step.rows for local in row)
+        self._line(f"{step.result} = {self.outer._inject('table', table)}({members})")
+        self._line(self.outer.grouped(step, step.shared), step)
 
     def convolve(self, step: host.Convolve) -> None:
         """A convolution or an adjoint."""

@@ -6,11 +6,11 @@
     launch fused_relu_1: exp -> relu           launch fused_relu_1: exp -> relu
     free exp
 
-Launches, products, convolutions and copies go into a segment, with the views between them; what else stands there and
-can wait moves before or behind it. Where each intermediate lies in the block is planned by size: the largest first, at
-the lowest place that nothing holds meanwhile (sizes that are not fixed: at the place of one of the same size that is
-done with, else at a new one). Where the block is too large for the stack, what is done with before a result is first
-written lies in the memory of that result.
+Launches, of groups too, products, convolutions and copies go into a segment, with the views between them; what else
+stands there and can wait moves before or behind it. Where each intermediate lies in the block is planned by size: the
+largest first, at the lowest place that nothing holds meanwhile (sizes that are not fixed: at the place of one of the
+same size that is done with, else at a new one). Where the block is too large for the stack, what is done with before a
+result is first written lies in the memory of that result.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from opweave.codegen.host.steps import (
     Convolve,
     Copy,
     Free,
+    Group,
     Launch,
     Move,
     NativeCall,
@@ -51,7 +52,7 @@ from opweave.tracer.loops.size import sizes
 ALIGNMENT = 64
 #: Bytes of a block that is on the stack.
 ON_STACK = 1 << 15
-_WORK = (Launch, Product, Convolve, Copy, NativeCall)
+_WORK = (Launch, Group, Product, Convolve, Copy, NativeCall)
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class Segment(Step):
     owners : mapping of Local to Local
         Of tensors that it is given and calls ops with, the name under which it has the tensor itself.
     work : tuple of Step
-        Launches, products, convolutions and copies, in their order.
+        Launches, groups, products, convolutions and copies, in their order.
     """
 
     name: str
@@ -156,6 +157,8 @@ def _fits(step: Step, before: Sequence[Step]) -> bool:
     """Whether a step can be part of a segment with those before it, or wait until it is over."""
     if isinstance(step, Launch):
         return _is_native(step)
+    if isinstance(step, Group):
+        return _is_made(step.kernel)
     if isinstance(step, Product):
         then = step.epilogue
         return step.factors is not None or (blas.is_native() and (then is None or _is_native(then.launch)))
@@ -174,10 +177,13 @@ def _fits(step: Step, before: Sequence[Step]) -> bool:
 
 
 def _is_native(launch: Launch) -> bool:
-    kernel = launch.kernel
-    if not isinstance(kernel, KernelSource) or kernel.later:
+    if not _is_made(launch.kernel):
         return False
     return all(isinstance(a, (Address, int, float)) or _is_number(a) for a in (*launch.grid, *launch.arguments))
+
+
+def _is_made(kernel: object) -> bool:
+    return isinstance(kernel, KernelSource) and not kernel.later
 
 
 def _is_number(value: Number) -> bool:
@@ -290,6 +296,7 @@ class _Maker:
         lives = self._lives()
         total = plan(lives, self._results(), self._number)
         inside = self.inner = {*lives, *(local for local in self.base if local not in self.needed)}
+        inside.update(step.result for step in self.work if isinstance(step, Group))
         touched = {local for s in self.steps if not isinstance(s, Free) for local in (*s.uses, *s.defines)}
         freed = [local for step in self.steps if isinstance(step, Free) for local in step.locals]
         idle = [local for local in freed if local not in touched]
@@ -302,8 +309,8 @@ class _Maker:
                 before.append(step)
             elif isinstance(step, (View, Move)) and step.result not in inside:
                 after.append(step)
-            elif isinstance(step, Bump) and step.of not in inside:
-                after.append(step)
+            elif isinstance(step, Bump):
+                after.append(replace(step, locals=tuple(local for local in step.locals if local not in inside)))
             elif isinstance(step, Free):
                 after.append(replace(step, locals=tuple(n for n in step.locals if n in touched and n not in inside)))
         names = self.program.names
@@ -419,13 +426,13 @@ def _value(number: Number) -> Any:
 
 
 def _joined(steps: list[Step]) -> list[Step]:
-    """Names that are dropped one after the other are dropped at once."""
+    """Names that are dropped, or bumped, one after the other are so at once."""
     joined: list[Step] = []
     for step in steps:
         last = joined[-1] if joined else None
-        if isinstance(step, Free) and isinstance(last, Free):
+        if isinstance(step, (Free, Bump)) and isinstance(last, (Free, Bump)) and type(step) is type(last):
             joined[-1] = replace(last, locals=(*last.locals, *step.locals))
-        else:
+        elif not isinstance(step, Bump) or step.locals:
             joined.append(step)
     return joined
 

@@ -433,9 +433,9 @@ class Check(Step):
 
 @dataclass(frozen=True, eq=False)
 class Bump(Step):
-    """Autograd is told that a tensor was written."""
+    """Autograd is told that tensors were written."""
 
-    of: Local
+    locals: tuple[Local, ...]
 
 
 @dataclass(frozen=True)

@@ -186,7 +186,7 @@ _DESCRIBE: dict[type[Step], Callable[[Any], str]] = {
     host.Count: lambda step: f"count {step.of}: {step.number} by {step.label}",
     host.Conform: _conform,
     host.Check: _check,
-    host.Bump: lambda step: f"bump {step.of}",
+    host.Bump: lambda step: f"bump {_names(step.locals)}",
     host.Tuned: _tuned,
     host.Free: lambda step: f"free {_names(step.locals)}",
     host.Return: lambda step: f"return {_operand(step.value)}",

@@ -42,8 +42,9 @@ from opweave.codegen.native.launch import (
     launcher_of,
     profiling,
 )
-from opweave.codegen.segments import Memory, call_op, convolution_at, move_bytes, product, scratch, tensor_at
+from opweave.codegen.segments import Memory, call_op, convolution_at, move_bytes, product, scratch, table, tensor_at
 from opweave.registry import replay
+from opweave.registry.containers import is_tuple
 from opweave.registry.dataclass import dataclass
 from opweave.registry.device import Device, cpu
 from opweave.registry.dtypes import DType
@@ -355,24 +356,20 @@ class Recorder:
         value = names.get(name)
         if value is None and name in ("min", "max"):
             return self.minimum if name == "min" else self.maximum
-        if value is product:
-            return self.product
-        if value is convolution_at:
-            return self.convolve
-        if value is narrow_products.run:
-            return self.multiply
-        if value is move_bytes:
-            return self.move
-        if value is scratch:
-            return self.scratch
-        if value is call_op:
-            return self.call_op
+        for function, record in (
+            (product, self.product), (convolution_at, self.convolve), (narrow_products.run, self.multiply),
+            (move_bytes, self.move), (scratch, self.scratch), (table, self.table), (call_op, self.call_op),
+        ):  # fmt: skip
+            if value is function:
+                return record
         if value is None and name == "float":
             return float
         launcher = launcher_of(value)
         if launcher is not None:
             return functools.partial(self.launch, launcher)
         if value is tensor_at or isinstance(value, (DType, Device, MemoryFormat, OpOverload)):
+            return value
+        if is_tuple(value) and all(isinstance(item, int) for item in value):
             return value
         raise NotRecorded
 
@@ -486,6 +483,13 @@ class Recorder:
         self.computing.append((PLACE, place, 0, 0))
         self._scratch_words += -(-nbytes // 64) * 8
         return Word(self, place)
+
+    def table(self, *words: Any) -> Word:
+        """The address of words in a row."""
+        place = self.fresh(len(words))
+        for i, word in enumerate(words):
+            self.put(place + i, word, _WORD)
+        return Word(self, self._address(place))
 
     # ---- what runs -------------------------------------------------------------------------------------------------
 

@@ -65,7 +65,7 @@ def in_words(guard: Guard, constants: Mapping[str, Any]) -> str:
         The names in its test.
     """
     test, var = guard.test, guard.source.var
-    if guard.apart or test.startswith("len({id("):
+    if test.startswith("len({id("):
         return "are different objects"
     if test == "True":
         return "may be any"

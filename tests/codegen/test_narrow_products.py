@@ -288,3 +288,17 @@ def test_results_below_the_smallest_normal_number() -> None:
     zeros = opweave.zeros(3, 8, dtype=opweave.bfloat16)
     found = aten.addmm(term, zeros, opweave.zeros(8, 40, dtype=opweave.bfloat16))
     assert (found.float().numpy() == term.float().numpy()).all() and (found != 0).sum() > 100
+
+
+@pytest.mark.parametrize("sizes", [(160, 1100, 96), (256, 512, 512), (48, 64, 16), (129, 600, 64), (64, 70, 40)])
+def test_whole_numbers_where_they_belong(sizes: tuple[int, int, int]) -> None:
+    """Full tiles of sums are the result, between numbers that stay as they are; others are put there."""
+    m, k, n = sizes
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-128, 128, s).astype(np.int8) for s in ((m, k), (k, n)))
+    whole = opweave.full((m, n + 24), 7, dtype=opweave.int32)
+    for right in (b, np.ascontiguousarray(b.T).T):
+        out = whole[:, 8 : n + 8]
+        narrow_products.multiply(out, opweave.from_numpy(a), opweave.from_numpy(right))
+        assert (out.numpy() == a.astype(np.int32) @ b.astype(np.int32)).all()
+        assert (whole[:, :8].numpy() == 7).all() and (whole[:, n + 8 :].numpy() == 7).all()

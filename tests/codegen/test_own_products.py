@@ -45,11 +45,92 @@ def test_bits_do_not_hang_on_what_was_multiplied_before(sizes: tuple[int, int, i
     np.testing.assert_array_equal(multiplied(*sizes), before)
 
 
+def rows_of(x: np.ndarray, how: str) -> np.ndarray:
+    """The same numbers, laid out in a way."""
+    if how == "across":
+        return np.ascontiguousarray(x.T).T
+    if how == "apart":
+        wide = np.full((x.shape[0], x.shape[1] + 5), np.nan, np.float32)
+        wide[:, 2:-3] = x
+        return wide[:, 2:-3]
+    if how == "scattered":
+        spread = np.full((x.shape[0], 2 * x.shape[1]), np.nan, np.float32)
+        spread[:, ::2] = x
+        return spread[:, ::2]
+    return x
+
+
+@wide
+@pytest.mark.parametrize("right", ["beside", "across", "apart", "scattered"])
+@pytest.mark.parametrize("left", ["beside", "across", "apart", "scattered"])
+def test_operands_in_any_layout(left: str, right: str) -> None:
+    """Rows are read where they lie or packed, panels are packed as they are needed or before."""
+    rng = np.random.default_rng(1)
+    for m, k, n in [(256, 300, 64), (255, 513, 200), (97, 256, 65), (2, 3000, 130), (300, 257, 900), (700, 64, 1000)]:
+        a, b = rng.standard_normal((m, k), np.float32), rng.standard_normal((k, n), np.float32)
+        x, y = opweave.from_numpy(rows_of(a, left)), opweave.from_numpy(rows_of(b, right))
+        wanted = a.astype(np.float64) @ b
+        found = (x @ y).numpy()
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-3)
+        np.testing.assert_array_equal(opweave.compile(lambda x, y: x @ y)(x, y).numpy(), found)
+        relu = opweave.compile(lambda x, y: opweave.relu(x @ y + 1))(x, y)
+        np.testing.assert_allclose(relu.numpy(), np.maximum(wanted + 1, 0), rtol=1e-4, atol=1e-3)
+
+
+@wide
+def test_one_row_for_all_and_numbers_that_are_not_finite() -> None:
+    rng = np.random.default_rng(2)
+    row, b = rng.standard_normal((1, 300), np.float32), rng.standard_normal((300, 200), np.float32)
+    x = opweave.from_numpy(row).expand(64, 300)
+    np.testing.assert_allclose((x @ opweave.from_numpy(b)).numpy(), np.repeat(row @ b, 64, 0), rtol=1e-4, atol=1e-4)
+    a = rng.standard_normal((64, 300), np.float32)
+    a[3, 7], a[63, 299], b[0, 0] = np.nan, np.inf, -np.inf
+    with np.errstate(invalid="ignore"):
+        wanted = a.astype(np.float64) @ b
+    found = opweave.from_numpy(a) @ opweave.from_numpy(b)
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-4, atol=1e-3)
+
+
+@wide
+def test_a_result_between_other_numbers() -> None:
+    rng = np.random.default_rng(4)
+    for m, k, n in [(256, 300, 64), (255, 513, 200), (300, 257, 896), (700, 64, 1000)]:
+        a, b = rng.standard_normal((m, k), np.float32), rng.standard_normal((k, n), np.float32)
+        whole = opweave.full((m, n + 9), 7.0)
+        blas.multiply(whole[:, 5 : n + 5], opweave.from_numpy(a), opweave.from_numpy(b))
+        found = whole.numpy()
+        np.testing.assert_allclose(found[:, 5 : n + 5], a.astype(np.float64) @ b, rtol=1e-4, atol=1e-3)
+        assert (found[:, :5] == 7).all() and (found[:, n + 5 :] == 7).all()
+
+
+@wide
+def test_a_result_in_the_place_of_an_operand() -> None:
+    rng = np.random.default_rng(5)
+    a, b = rng.standard_normal((300, 300), np.float32), rng.standard_normal((300, 300), np.float32)
+    for f in (lambda x, y: x.copy_(x @ y), lambda x, y: opweave.mm(x, y, out=x)):
+        for g in (f, opweave.compile(f)):
+            x = opweave.from_numpy(a.copy())
+            g(x, opweave.from_numpy(b))
+            np.testing.assert_allclose(x.numpy(), a.astype(np.float64) @ b, rtol=1e-4, atol=1e-3)
+
+
+@wide
+def test_a_deep_product_is_whole_before_its_kernel_runs() -> None:
+    rng = np.random.default_rng(3)
+    for m, k, n in [(256, 512, 2048), (512, 300, 256), (2000, 256, 300)]:
+        a, b = rng.standard_normal((m, k), np.float32), rng.standard_normal((k, n), np.float32)
+        x, y = opweave.from_numpy(a), opweave.from_numpy(b)
+        for dynamic in (False, True):
+            found = opweave.compile(lambda x, y: (x @ y).softmax(-1), dynamic=dynamic)(x, y).numpy()
+            np.testing.assert_allclose(found, (x @ y).softmax(-1).numpy(), rtol=1e-4, atol=1e-6)
+
+
 def test_which_products_may_be() -> None:
     assert blas.is_own(dtypes.float32, (32, 128), 300)
     assert not blas.is_own(dtypes.float32, (32, 128), 64)  # 2^18 multiplications
     assert not blas.is_own(dtypes.float64, (32, 128), 300)
     assert not blas.is_own(dtypes.float32, (1, 1024), 1024)
-    assert not blas.is_own(dtypes.float32, (1024, 1024), 1024)
+    assert blas.is_own(dtypes.float32, (1024, 1024), 1024)
+    assert not blas.is_own(dtypes.float32, (4096, 1025), 1024)
     assert not blas.is_own(dtypes.float32, (4, 32, 128), 300)
     assert blas.is_own(dtypes.float32, (1, 32, 128), 300)

@@ -197,3 +197,56 @@ def test_half_types_are_rounded_once() -> None:
     b, x, w = (real(*sizes).to(opweave.float16) for sizes in ((7,), (9, 300), (300, 7)))
     function = lambda b, x, w: opweave.addmm(b, x, w)  # noqa: E731
     np.testing.assert_array_equal(opweave.compile(function)(b, x, w).numpy(), function(b, x, w).numpy())
+
+
+# ---- operands in which rows or columns are equal ---------------------------------------------------------------------
+
+
+def _row(x: Tensor, *sizes: int) -> Tensor:
+    return x[..., :1, :].expand(*sizes)
+
+
+def _column(x: Tensor, *sizes: int) -> Tensor:
+    return x[..., :1].expand(*sizes)
+
+
+REPEATED: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...], str]] = {
+    # with the sizes of the product that is made instead
+    "rows": (lambda x, y: _row(x, 7, 5) @ y, (real(7, 5), real(5, 6)), "1, 6"),
+    "columns": (lambda x, y: x @ _column(y, 5, 6), (real(7, 5), real(5, 6)), "7, 1"),
+    "both": (lambda x, y: _row(x, 7, 5) @ _column(y, 5, 6), (real(7, 5), real(5, 6)), "1, 1"),
+    "one number": (lambda x, y: x[0, 0].expand(7, 5) @ y, (real(7, 5), real(5, 6)), "1, 6"),
+    "what is summed over": (lambda x, y: _column(x, 7, 5) @ y, (real(7, 5), real(5, 6)), ""),
+    "batches": (lambda x, y: _row(x, 3, 7, 5) @ y, (real(3, 7, 5), real(3, 5, 6)), "3, 1, 6"),
+    "a batch that is stretched": (lambda x, y: x.expand(3, 7, 5) @ y, (real(7, 5), real(3, 5, 6)), ""),
+    "a term": (lambda x, y, b: opweave.addmm(b, _row(x, 7, 5), y), (real(7, 5), real(5, 6), real(6)), "1, 6"),
+    "no rows": (lambda x, y: _row(x, 0, 5) @ y, (real(7, 5), real(5, 6)), ""),
+    "nothing is summed": (lambda x, y: x[:1, :0].expand(7, 0) @ y[:0], (real(7, 5), real(5, 6)), "1, 6"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REPEATED)
+def test_rows_that_are_equal_are_made_once(case: str) -> None:
+    f, args, sizes = REPEATED[case]
+    compiled = opweave.compile(f)
+    found, wanted = compiled(*args), f(*args)
+    np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-5, atol=1e-6)
+    assert found._strides == wanted._strides
+    graph = compiled.stages().get("products", "")
+    assert re.findall(r'\w*mm\w*: "f32\[([\d, ]+)\]"', graph) == ([sizes] if sizes else [])
+    found.add_(1)  # it has memory of its own
+    np.testing.assert_allclose(compiled(*args).numpy(), wanted.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_the_gradient_of_a_mean_needs_few_products() -> None:
+    def f(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        return (opweave.relu(x @ a) @ b).mean()
+
+    args = [real(64, 128), real(128, 256), real(256, 96)]
+    gradients: list[list[np.ndarray[Any, Any]]] = []
+    for g in (f, opweave.compile(f)):
+        leaves = [x.clone().requires_grad_() for x in args]
+        g(*leaves).backward()
+        gradients.append([leaf.grad.numpy() for leaf in leaves if leaf.grad is not None])
+    for one, other in zip(*gradients, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-5)

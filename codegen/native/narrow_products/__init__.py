@@ -5,9 +5,11 @@ multiplies and sums where the machine has one (AVX512-BF16, VNNI); elsewhere a g
 of the right operand is a few registers of columns, a row of groups after the other; it is packed once for all rows. The
 left operand is read where it is, if groups lie there in one piece, else packed likewise, in blocks of rows. For a row
 or two, nothing is packed if both operands lie in one piece along what is summed over. Where the machine has AMX, tiles
-of groups are multiplied (`tiles`). Numbers of float32 are groups of one, too (`codegen/blas.py` says when).
+of groups are multiplied (`tiles`). Numbers of float32 are groups of one, too (`codegen/blas.py` says when). Of few rows
+of them a program packs a panel piece by piece, and uses each while the caches have it; memory is asked for ahead.
 
 A program makes a block of rows of a panel in float32 or int32, in the order of what is summed over, and rounds once.
+Sums to which nothing is done, and that fill registers, are kept where the result lies.
 What a program makes follows from the sizes alone, so results do not depend on the number of threads.
 """
 
@@ -24,8 +26,9 @@ from opweave.codegen.native.narrow_products.vectors import (
     FIELDS,
     HEIGHTS,
     HIGH,
+    LINE,
+    PACKED,
     READ_TWICE,
-    TALL,
     WORDS,
     Kind,
 )
@@ -106,7 +109,7 @@ class _Module(Tiles):
         m, k, n, groups, height = (c[name] for name in ("m", "k", "n", "groups", "height"))
         panels, row_blocks, direct, shared = (c[name] for name in ("panels", "row_blocks", "direct", "shared"))
         size = self.kind.size
-        sums, scratch = f.room(f"[{TALL * self.width} x i32]"), f.room(f"[{self.depth * self.width} x i32]")
+        sums, scratch = f.room(f"[{self.tallest * self.width} x i32]"), f.room(f"[{self.depth * self.width} x i32]")
         panel, added = f.room("ptr"), f.room("ptr")
         is_direct, is_shared = direct.equals(1), shared.equals(1)
         a_row = is_direct.choose(c["a_row"] * self.item, 4)
@@ -124,9 +127,11 @@ class _Module(Tiles):
             a = f.op(f"select i1 {is_direct}, ptr {in_place}, ptr {packed}")
             b = f.at(self._matrix(f, c, "b", batch, self.memory), column * c["b_column"], self.memory)
             right = f.at(c.pointer("right"), (batch * panels * self.width + column) * groups, "i32")
+            dotted = c["dotted"].equals(1)
+            straight = self._is_straight(f, c, dotted, columns)
+            totals, pitch = self._totals(f, c, straight, batch, row, column, sums)
             with f.when(groups.equals(0)), f.loop(0, rows * self.width, self.lanes) as j:
                 f.line(f"store {self.groups} zeroinitializer, ptr {f.at(sums, j, 'i32')}, align 64")
-            dotted = c["dotted"].equals(1)
             with f.when(dotted):
                 plain = f.at(self._matrix(f, c, "a", batch, self.memory), row * c["a_row"], self.memory)
                 f.line(
@@ -151,14 +156,18 @@ class _Module(Tiles):
                 with f.loop((vectors - 1) * HEIGHTS, vectors * HEIGHTS) as which:
                     high, micro = f.load("@heights", which), f.op(f"load ptr, ptr {f.at('@micros', which)}")
                     with f.loop(done.value, rows - high + 1, high) as r:
+                        # Of what comes next in the panel, each asks for a line in two groups.
+                        ahead = f.at(here, count * width + r // high * count * (LINE // 8), "i32")
                         f.line(
                             f"call void {micro}(i64 {count}, ptr {f.at(along, r * a_row, 'i8')}, i64 {a_row},"
-                            f" i64 {a_step}, ptr {here}, ptr {f.at(sums, r * self.width, 'i32')}, i64 {more})"
+                            f" i64 {a_step}, ptr {here}, ptr {f.at(totals, r * pitch, 'i8')}, i64 {pitch}, i64 {more},"
+                            f" ptr {ahead})"
                         )
                         done.set(r + high)
             corrections = f.at(c.pointer("sums"), blocks * height, "i32")
             width = f.const(self.width)
-            self._put_block(f, c, batch, row, column, rows, columns, sums, width, added, corrections)
+            with f.when(straight.denied()):
+                self._put_block(f, c, batch, row, column, rows, columns, sums, width, added, corrections)
         return f.end()
 
     def _entry(self) -> str:
@@ -179,15 +188,17 @@ class _Module(Tiles):
         batches = c["far"] * c["near"]
         f.leave((batches * m * n).equals(0), "i32 0")
         groups, panels = self._all_groups(k), n.up(self.width)
-        height = m.up(m.up(self.tall) * self.lanes) * self.lanes
+        along = c["a_column"].equals(1)
+        in_place = along if self.direct else never
+        tall = in_place.both(m <= self.tallest).choose(self.tallest, self.tall)
+        height = m.up(m.up(tall) * self.lanes) * self.lanes
         # A row of programs more is better than a core without any.
         for _ in range(2):
             few = (batches * panels * m.up(height) < ENOUGH).both(height > self.low)
             half = height.up(2 * self.lanes) * self.lanes
             height = few.choose(half, height)
         row_blocks = m.up(height)
-        along = c["a_column"].equals(1)
-        direct = along.both((k % size).equals(0)) if size == 2 else never
+        direct = along.both((k % size).equals(0)) if size == 2 else in_place
         if self.kind.tiles:
             lines = ((c["a_row"] * self.item | c["a"]) & (ROW_BYTES - 1)).equals(0)
             direct = along.both((panels <= READ_TWICE).either(dotted).either(lines))
@@ -230,7 +241,7 @@ class _Module(Tiles):
 
         parts = direct.choose(0, row_blocks) + shared.choose(panels, 0)
         with f.when(parts > 0):
-            go("prepare", batches * parts, groups * self.width * 16)
+            go("prepare", batches * parts, groups * self.width * int(self.rate / PACKED))
         go("multiply", batches * row_blocks * panels, (m.least(height) + 16) * n.least(self.width) * k + 1000)
         f.line(f"call void @free(ptr {f.op(f'load ptr, ptr {memory}')})")
         text = f.end(f"i32 {f.op(f'load i32, ptr {result}')}")
@@ -245,6 +256,7 @@ _HEAD = """\
 declare ptr @malloc(i64)
 declare void @free(ptr)
 declare i64 @llvm.smin.i64(i64, i64)
+declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
 declare i64 @llvm.smax.i64(i64, i64)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare i32 @opweave_run(ptr, ptr, i64, i32, i32, i32, ptr)"""

@@ -99,6 +99,25 @@ class Results(Packing):
         far, near = batch // c["near"], batch % c["near"]
         return f.at(c.pointer(which), far * c[f"{which}_far"] + near * c[f"{which}_near"], kind)
 
+    def _is_straight(self, f: Function, c: Record, besides: Int, parts: Int) -> Int:
+        """Whether sums are the result, and are kept there: where nothing is done to them, and all registers are full.
+
+        Not where something else than the kernels makes them (`besides`), or nothing; `parts` must be full registers.
+        """
+        if self._result() != self.kind.total or self.shifted:
+            return f.const(0).equals(1)
+        found = besides.either(c["groups"].equals(0)).denied().both((parts % self.lanes).equals(0))
+        if self.kind.total == "float":
+            found = found.both(f.is_null(c.pointer("term"))).both((c["alpha"] & 0xFFFFFFFF).equals(0x3F800000))
+        return found
+
+    def _totals(
+        self, f: Function, c: Record, straight: Int, batch: Int, row: Int, column: Int, sums: str
+    ) -> tuple[str, Int]:
+        """Where a block of sums is kept, and the bytes from one row to the next."""
+        place = f.at(self._matrix(f, c, "c", batch, self._result()), row * c["c_row"] + column, self._result())
+        return f.op(f"select i1 {straight}, ptr {place}, ptr {sums}"), straight.choose(c["c_row"], self.width) * 4
+
     def _put_block(
         self, f: Function, c: Record, batch: Int, row: Int, column: Int, rows: Int, columns: Int, sums: str, pitch: Int,
         added: str, corrections: str,

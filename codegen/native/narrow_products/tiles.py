@@ -135,7 +135,7 @@ class Tiles(Results):
         piece = f.room(f"[{_SIDE * ROWS * DEPTH_TILES} x i32]")
         panel, added, left = f.room("ptr"), f.room("ptr"), f.room("ptr")
         is_direct, is_shared, dotted, turned = (c[name].equals(1) for name in ("direct", "shared", "dotted", "turned"))
-        down, pitch = c["a_row"], self.width * 4
+        down = c["a_row"]
         f.line(amx.configure())
         with f.loop(f.param("start"), f.param("end")) as i:
             batch, rest = i // (panels * row_blocks), i % (panels * row_blocks)
@@ -147,6 +147,8 @@ class Tiles(Results):
             packed = f.at(c.pointer("left"), (batch * row_blocks + block) * height * groups, "i32")
             b = f.at(self._matrix(f, c, "b", batch, self.memory), column * c["b_column"], self.memory)
             right = f.at(c.pointer("right"), (batch * panels * self.width + column) * groups, "i32")
+            straight = self._is_straight(f, c, dotted.either(turned), rows | columns)
+            totals, pitch = self._totals(f, c, straight, batch, row, column, sums)
             with f.when(groups.equals(0)), f.loop(0, rows * self.width, ROWS) as j:
                 f.line(f"store {self.groups} zeroinitializer, ptr {f.at(sums, j, 'i32')}, align 64")
             with f.when(dotted):
@@ -192,16 +194,17 @@ class Tiles(Results):
                                     f"call void @tiles.{high}x{wide}(i64 {count // ROWS},"
                                     f" ptr {f.op(f'load ptr, ptr {left}')}, i64 {a_tile}, i64 {a_row}, i64 {a_step},"
                                     f" ptr {f.op(f'load ptr, ptr {panel}')}, i64 {b_tile},"
-                                    f" ptr {f.at(sums, r * self.width, 'i32')}, i64 {pitch},"
+                                    f" ptr {f.at(totals, r * pitch, 'i8')}, i64 {pitch},"
                                     f" i64 {(g > 0).choose(1, 0)})"
                                 )
             with f.when(turned):
                 f.line(f"call void @turn(ptr {scratch}, ptr {sums}, i64 {rows}, i64 {columns})")
             found = f.op(f"select i1 {turned}, ptr {scratch}, ptr {sums}")
             x, y = turned.choose(row, column), turned.choose(column, row)
-            self._put_block(
-                f, c, batch, y, x, turned.choose(columns, rows), turned.choose(rows, columns), found,
-                turned.choose(self.tall, self.width), added, "null",
-            )  # fmt: skip
+            with f.when(straight.denied()):
+                self._put_block(
+                    f, c, batch, y, x, turned.choose(columns, rows), turned.choose(rows, columns), found,
+                    turned.choose(self.tall, self.width), added, "null",
+                )  # fmt: skip
         f.line(amx.release())
         return f.end()

@@ -24,6 +24,8 @@ WORDS = FIELDS + _DERIVED
 TALL, LOW, ENOUGH, DEPTH = 96, 24, 8, 256
 #: The same where a group is one number: the panel lies in the first cache.
 DEPTH_SINGLE = 128
+#: Rows up to which a program of float32 has all, and packs a panel piece by piece, as it needs them.
+TALL_FLOAT = 256
 #: The same of tiles.
 TALL_TILES, LOW_TILES, DEPTH_TILES = 128, 32, 128
 #: Panels for which rows of tiles are read where they lie, even if they part lines of the cache.
@@ -33,8 +35,12 @@ FEW = 2
 #: Multiplications a nanosecond, about: of groups of so many.
 RATE = {1: 30.0, 2: 80.0, 4: 160.0}
 RATE_TILES = {2: 400.0, 4: 600.0}
+#: Groups that are packed in a nanosecond, about.
+PACKED = 2.5
 #: How many kernels in registers there are for so many registers of columns.
 HEIGHTS = 4
+#: Bytes of a line of the cache.
+LINE = 64
 #: The highest bit of each byte.
 HIGH = -0x7F7F7F80
 #: LLVM's names of what multiplies groups.
@@ -99,6 +105,9 @@ class Vectors:
         self.most = 4 if kind.registers >= 32 and not kind.tiles else 2
         self.width = self.most * self.lanes
         self.tall, self.low = (TALL_TILES, LOW_TILES) if kind.tiles else (TALL, LOW)
+        #: Whether rows are read where they lie, as the numbers that they are.
+        self.direct = kind.stored == "float"
+        self.tallest = TALL_FLOAT if self.direct else self.tall
         self.depth = DEPTH if kind.size > 1 else DEPTH_SINGLE
         self.rate = (RATE_TILES if kind.tiles else RATE)[kind.size]
         self.shifted = kind.stored == "i8" and kind.size > 1 and not kind.tiles
@@ -227,14 +236,16 @@ class Vectors:
         return f.op(f"shufflevector <{n} x {kind}> {one}, <{n} x {kind}> poison, <{n} x i32> zeroinitializer")
 
     def _micro(self, high: int, vectors: int) -> str:
-        """Rows by registers of columns; `more`: add to what is there. `a_row` and `a_step` count bytes."""
+        """Rows by registers of columns; `more`: add to what is there. `a_row`, `a_step` and `pitch` count bytes."""
         f = Function(
             "internal void", f"micro.{high}x{vectors}",
-            ["i64 k", "ptr a", "i64 a_row", "i64 a_step", "ptr b", "ptr c", "i64 more"], "noinline",
+            ["i64 k", "ptr a", "i64 a_row", "i64 a_step", "ptr b", "ptr c", "i64 pitch", "i64 more", "ptr ahead"],
+            "noinline",
         )  # fmt: skip
         step, more, width = f.param("a_step"), f.param("more"), vectors * self.lanes
         rows = [f.at("%a", f.param("a_row") * r, "i8") for r in range(high)]
-        places = [[f.at("%c", r * self.width + v * self.lanes, "i32") for v in range(vectors)] for r in range(high)]
+        starts = [f.at("%c", f.param("pitch") * r, "i8") for r in range(high)]
+        places = [[f.at(start, v * self.lanes, "i32") for v in range(vectors)] for start in starts]
         sums = [[f.room(self.sums) for _ in range(vectors)] for _ in range(high)]
         for row in sums:
             for slot in row:
@@ -242,7 +253,7 @@ class Vectors:
         with f.when(more.equals(1)):
             for row, at in zip(sums, places, strict=True):
                 for slot, place in zip(row, at, strict=True):
-                    f.line(f"store {self.sums} {f.op(f'load {self.sums}, ptr {place}, align 64')}, ptr {slot}")
+                    f.line(f"store {self.sums} {f.op(f'load {self.sums}, ptr {place}, align 4')}, ptr {slot}")
 
         def one(k: Int) -> None:
             base = f.at("%b", k * width, "i32")
@@ -256,19 +267,34 @@ class Vectors:
                     new = self._dot(f, b, a, f.op(f"load {self.sums}, ptr {slot}"))
                     f.line(f"store {self.sums} {new}, ptr {slot}")
 
+        def ask(k: Int) -> None:
+            """For a line of what the panel holds next, and where rows are read in place, for one of those behind.
+
+            The processor's own prefetchers do not see in time that either will be read.
+            """
+            places = [f.at("%ahead", k * (LINE // 8), "i32")]
+            if self.direct:
+                row, line = k // 2 % 8 + high, k // 16 * LINE
+                places.append(f.at("%a", f.param("a_row") * row + line, "i8"))
+            for place in places:
+                f.line(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 2, i32 1)")
+
         k = f.param("k")
         even = f.const(0)
         if vectors == self.most and high == self._high(vectors)[0]:
             # What most of a product is made by. At its edges, two steps a round would mostly take long to compile.
             even = k & -2
+            for place in (place for row in places for place in row):
+                f.line(f"call void @llvm.prefetch.p0(ptr {place}, i32 1, i32 3, i32 1)")
             with f.loop(0, even, 2) as i:
+                ask(i)
                 one(i)
                 one(i + 1)
         with f.loop(even, k) as i:
             one(i)
         for row, at in zip(sums, places, strict=True):
             for slot, place in zip(row, at, strict=True):
-                f.line(f"store {self.sums} {f.op(f'load {self.sums}, ptr {slot}')}, ptr {place}, align 64")
+                f.line(f"store {self.sums} {f.op(f'load {self.sums}, ptr {slot}')}, ptr {place}, align 4")
         return f.end()
 
     def _dots(self) -> str:
