@@ -123,8 +123,7 @@ with _deferred(patient=False), _uncollected():
         _scalar.native.supply(lambda name, x: _load_heavy("opweave.codegen.eager_math").apply(name, x))
         _scalar.convert.supply(lambda x, out: _load_heavy("opweave.codegen.half_casts").convert(x, out))
         _rows.native.supply(lambda *args: _load_heavy("opweave.codegen.rows").run(*args))
-        _families.when_run("matmul", _supply_products)
-        _families.when_run("convolution", _supply_convolutions)
+        _families.when_run(matmul=_supply_products, convolution=_supply_convolutions)
     if _os.environ.get("OPWEAVE_LOGS"):  # kernels are compiled and launched without the compiler, too
         _importlib.import_module("opweave.runtime.logging")
 

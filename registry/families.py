@@ -79,18 +79,16 @@ def load(*names: str) -> bool:
         return not _Declaring.depth
 
 
-def when_run(name: str, function: Callable[[ModuleType], None]) -> None:
-    """Call a function with a file of `registry/ops` once it has been run, before anybody sees an op of it.
+def when_run(**functions: Callable[[ModuleType], None]) -> None:
+    """Call functions with files of `registry/ops` once these have been run, before anybody sees an op of theirs.
 
     Parameters
     ----------
-    name : str
-        The file, which was not run yet.
-    function : callable
-        Supplies its hooks, say. It takes no lock, and imports nothing.
+    **functions : callable
+        By the file, which was not run yet: supplies its hooks, say. It takes no lock, and imports nothing.
     """
-    assert not is_run(name) and name not in _then
-    _then[name] = function
+    assert not any(map(is_run, functions)) and _then.keys().isdisjoint(functions)
+    _then.update(functions)
 
 
 def family(name: str) -> ModuleType:

@@ -128,11 +128,10 @@ def _called(
     apart = rows if inner == 1 else 0
     steps = [_row_step(a, apart if f == "rows" else 0, length) if isinstance(a, np.ndarray) else 0 for a, f in given]
     steps += [_row_step(out, apart if out.size == rows * length else 0, length) for out in outs]
-    if None in steps:
+    known = [step for step in steps if step is not None]
+    if len(known) < len(steps) or not all(out.flags.writeable for out in outs):
         return None
-    if not all(out.flags.writeable for out in outs):
-        return None
-    return native.call(program, operands, outs, rows, length, inner, steps)
+    return native.call(program, operands, outs, rows, length, inner, known)
 
 
 def _row_step(array: Any, count: int, length: int) -> int | None:

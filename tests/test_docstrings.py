@@ -68,8 +68,7 @@ def test_no_docstring_stands_for_several_names() -> None:
     named = defaultdict(dict)
     for name, value in everything().items():
         packet = packet_of(value)
-        of_op = getattr(getattr(value, "fget", value), "__wrapped__", None)
-        thing = packet if packet is not None else getattr(of_op, "__wrapped__", of_op) or value
+        thing = packet if packet is not None else inspect.unwrap(getattr(value, "fget", value))
         if value.__doc__ is type(value).__doc__:  # an object that is explained by its class
             thing = type(value)
         named[value.__doc__][id(thing)] = name
