@@ -209,7 +209,7 @@ def programs() -> list[Program]:
             found.append(Program(name, file.getvalue(), args))
     # Elsewhere nobody knows the ops: what the files have of them runs.
     for name in [name for name in registry.operators if name.startswith("mutated::")]:
-        del registry.operators[name]
+        del registry.loaded[name]
     registry.version += 1
     return found
 
