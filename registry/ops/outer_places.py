@@ -44,9 +44,10 @@ class OuterPlaces(NamedTuple):
 
     def taken(self, array: Any) -> Any:
         """The elements there; the array itself is nobody's to write to."""
+        sizes = self.sizes(array.shape)
         for axis, vector in reversed(list(enumerate(self.vectors, self.first))):
             array = np.take(array, vector, axis=axis, mode="wrap")
-        return array
+        return array.reshape(sizes)
 
     def add(self, target: Any, source: Any) -> bool:
         """Add the source, which has the sizes of what is named, to a target; whether it was done."""
@@ -117,7 +118,9 @@ def outer_places(where: Sequence[Any], sizes: Sequence[int]) -> OuterPlaces | No
             if own < 0 or array.size != array.shape[own]:
                 return None
     flat = [(where[d].reshape(-1), sizes[d]) for d in given]
-    shape = where[given[0]].shape if count == 1 else tuple([len(v) for v, _ in flat])
+    # Dimensions of size 1 may come before those of their own.
+    before = max(where[d].ndim for d in given) - count
+    shape = where[given[0]].shape if count == 1 else ((1,) * before + tuple([len(v) for v, _ in flat]))
     return OuterPlaces(given[0], shape, tuple([np.where(v < 0, v + size, v) for v, size in flat]))
 
 

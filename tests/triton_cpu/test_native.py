@@ -10,7 +10,18 @@ import pytest
 
 from opweave.codegen import blas, native
 from opweave.codegen.artifact import module
-from opweave.codegen.native import allocation, calling, direct, exchange, foreign, launch, llvm, pool, segments
+from opweave.codegen.native import (
+    allocation,
+    calling,
+    direct,
+    exchange,
+    foreign,
+    launch,
+    llvm,
+    mutation,
+    pool,
+    segments,
+)
 from opweave.codegen.triton_cpu import access_check
 
 PROGRAMS = {
@@ -22,6 +33,7 @@ PROGRAMS = {
     "calls": calling.source,
     "exchange": exchange.source,
     "direct": direct.source,
+    "mutation": mutation.source,
     "foreign": lambda: foreign.source(0),
     "sanitizer": access_check.source,
 }

@@ -217,6 +217,7 @@ def _outer_index(draw: np.random.Generator, sizes: tuple[int, ...]) -> tuple[Any
     """Index arrays with a dimension each, from some dimension on, or one array of any shape."""
     first = int(draw.integers(0, len(sizes)))
     count = int(draw.integers(1, min(3, len(sizes) - first) + 1))
+    before = (1,) * int(draw.integers(3))  # dimensions that none of them has
     where: list[Any] = [slice(None)] * first
     for own, size in enumerate(sizes[first : first + count]):
         length = int(draw.integers(1, 40))
@@ -226,7 +227,8 @@ def _outer_index(draw: np.random.Generator, sizes: tuple[int, ...]) -> tuple[Any
         )[int(draw.integers(4))]  # fmt: skip
         if count == 1 and not length % 2:
             numbers = numbers.reshape(2, -1)
-        where.append(numbers.reshape(-1, *(1,) * (count - 1 - own)) if count > 1 else numbers)
+        lead = before if own != 1 else ()
+        where.append(numbers.reshape(*lead, *(1,) * own, -1, *(1,) * (count - 1 - own)) if count > 1 else numbers)
     return tuple(where)
 
 
@@ -241,7 +243,7 @@ def test_indices_with_a_dimension_each(dtype: str) -> None:
         numbers = np.arange(np.prod(sizes)).reshape(sizes)
         named = numbers[where]
         assert named.shape == places.sizes(sizes)
-        np.testing.assert_array_equal(places.taken(numbers).reshape(named.shape), named)
+        np.testing.assert_array_equal(places.taken(numbers), named)
         target = draw.choice([0.0, -0.0, 1.0, 3.0], sizes).astype(dtype)
         source = draw.choice([0.0, -0.0, 1.0, 2.0], named.shape).astype(dtype)
         wanted = target.copy()
