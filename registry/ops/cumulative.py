@@ -258,9 +258,9 @@ def diff(
     parts = [t for t in (prepend, self, append) if t is not None]
     if any(t.ndim != self.ndim for t in parts):
         raise ShapeError("diff: what is put before and behind needs as many dimensions", got=describe(parts))
+    if n == 0:  # of nothing that is put before and behind, either, as NumPy and PyTorch have it
+        return aten.clone.default(self)
     x = parts[0] if len(parts) == 1 else aten.cat.default(parts, axis)
-    if n == 0:
-        return aten.clone.default(x) if len(parts) == 1 else x
     subtract = aten.logical_xor.default if x._dtype.kind == "b" else aten.sub.Tensor
     for _ in range(n if is_open(x._sizes[axis] >= n) else min(n, x._sizes[axis])):
         x = subtract(aten.slice.Tensor(x, axis, 1), aten.slice.Tensor(x, axis, 0, -1))

@@ -40,7 +40,7 @@ x.cummax(1); t.cummax(c, 0); h.cummax(1); h.cummin(0); g.cummax(1); n.cummin(0);
 x.cummax(2); x.logcumsumexp(1); t.logcumsumexp(c * 300, 1); v.logcumsumexp(0); s.logcumsumexp(0); n.logcumsumexp(0)
 v.diff(); x.diff(); c.diff(2, 1); x.diff(dim=0, prepend=y[:1]); x.diff(append=y[:, :2]); x.diff(5); (n > 1).diff()
 v.diff(0); n.diff(); s.diff(); x.diff(prepend=v); t.trapezoid(v); t.trapezoid(x, dx=0.5, dim=0); t.trapezoid(x, y)
-t.trapezoid(x, v[:4]); t.trapz(x); t.trapz(x, y, dim=0); t.trapezoid(x, v); t.cumulative_trapezoid(x)
+x.diff(0, 0, y[:1], y); t.trapezoid(x, v[:4]); t.trapz(x); t.trapz(x, y, dim=0); t.trapezoid(x, v); t.cumulative_trapezoid(x)
 t.cumulative_trapezoid(x, dx=2, dim=0); t.cumulative_trapezoid(x, v[:4]); t.trapezoid(n); t.trapezoid(c, y[:, :4])
 t.cumulative_trapezoid(c, v[:3], dim=1); t.cov(x); x.cov(correction=0); v.cov(); s.cov(); x.cov(fweights=n[:4])
 x.cov(aweights=q.new_ones(4) * 0.3); x.cov(fweights=n[:4], aweights=t.linspace(0.1, 1, 4, dtype=t.float64))
