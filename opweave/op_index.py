@@ -47,7 +47,7 @@ def _watch(declared: dict[str, str], frame: FrameType, event: str) -> None:
     Raises
     ------
     RuntimeError
-        If another one changes it.
+        If it is declared twice, or another one changes it.
     """
     code = frame.f_code
     if event != "call" or code.co_name not in _TELLING or "/registry/" not in code.co_filename:
@@ -59,6 +59,8 @@ def _watch(declared: dict[str, str], frame: FrameType, event: str) -> None:
         name = outer.f_globals.get("__name__", "")
         if outer.f_code.co_name == "<module>" and name.startswith(_FOLDER):
             file = name.removeprefix(_FOLDER)
+            if code.co_name == "_add" and op.name in declared:
+                raise RuntimeError(f"{op} is declared twice, in {declared[op.name]} and {file}")
             if declared.setdefault(op.name, file) != file:
                 raise RuntimeError(f"{op} of {declared[op.name]} is changed in {file}, which may not be run with it")
             return

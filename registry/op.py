@@ -493,8 +493,8 @@ class Registry:
         RegistrationError
             If an op of that name exists and `replace` is false; names both places.
         """
-        if op.name not in self.loaded and families.is_declaring():
-            self._add(op)
+        if families.is_declaring() and (op.name not in self.loaded or self.loaded[op.name].packet.is_waiting):
+            self._add(op)  # anew where its file was not run to the end, for want of memory or of stack
             return op
         with lock, deferred():
             existing = self.operators.get(op.name)

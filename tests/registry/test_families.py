@@ -126,6 +126,25 @@ print(len(names) > 300, wrong)
     assert run(program) == "True []\n"
 
 
+def test_a_file_that_was_not_run_to_the_end_is_run_again() -> None:
+    program = """
+import sys, opweave
+x = opweave.zeros(1)
+
+def deep(n):
+    return deep(n - 1) if n else opweave.special.bessel_j0(x).tolist()
+
+failed = 0
+for left in range(20, 160, 4):
+    try:
+        deep(sys.getrecursionlimit() - left)
+    except RecursionError:
+        failed += 1
+print(failed > 3, opweave.special.bessel_j0(x).tolist(), opweave.linalg.inv(opweave.ones(1, 1)).tolist())
+"""
+    assert run(program) == "True [1.0] [[1.0]]\n"
+
+
 def test_an_op_that_the_index_lacks_is_found() -> None:
     program = """
 import opweave
