@@ -33,6 +33,8 @@ from opweave.codegen.native import functions, objects
 from opweave.registry import forking
 from opweave.registry.errors import ArgumentError
 
+TINY_NS = 2e3
+"""A kernel of one program that took less is not timed again as long as it is about that short."""
 PROBE_NS = 5e3
 """Work that the caller does before it decides whether helpers are worth waking."""
 SERIAL_NS = 15e3
@@ -54,10 +56,12 @@ _STACK_BYTES = 8 << 20
 def source(of: str | None = None) -> str:
     """The pool's LLVM IR, for this processor or another."""
     # A counter of cycles runs at about three a nanosecond.
-    ticks = PIECE_NS * (3 if (of or native_code.machine()) == "x86_64" else 1)
+    ticks_per_ns = 3 if (of or native_code.machine()) == "x86_64" else 1
     numbers: dict[str, object] = {
         "CLOCK": time.CLOCK_MONOTONIC,
-        "PIECE_TICKS": int(ticks),
+        "PIECE_TICKS": int(PIECE_NS * ticks_per_ns),
+        "TINY_NS": f"{TINY_NS:e}",
+        "TINY_TICKS": int(10 * TINY_NS * ticks_per_ns),
         "PIECE_NS": f"{PIECE_NS:e}",
         "CHUNK_NS": f"{_CHUNK_NS:e}",
         "CHECK_NS": int(CHECK_NS),

@@ -130,7 +130,7 @@ def _constant(cx: Context, v: Value, idx: Indices) -> Lanes:
     return cx.load_buffer(cx.table(v), idx) if value is None else Lanes("uniform", value, v.type.elem)
 
 
-@elementwise(*_FLOAT_BINARY, cost={"arith.divf": 5, "tt.precise_divf": 5})
+@elementwise(*_FLOAT_BINARY, cost={"arith.divf": 12, "tt.precise_divf": 12})
 def _float_binary(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     # Without flags: what becomes one fma is chosen before (`contraction`), and NaN and infinity are never assumed away.
     # Narrow types round after every operation.
@@ -272,7 +272,7 @@ def _mulhiui(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     return cx.like(args, em.inst(f"trunc {wide} {high} to {t}"), elem)
 
 
-@elementwise(*_FLOAT_INTRINSICS, cost={"math.sqrt": 5, "tt.precise_sqrt": 5})
+@elementwise(*_FLOAT_INTRINSICS, cost={"math.sqrt": 12, "tt.precise_sqrt": 12})
 def _float_intrinsic(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     return from_f32(cx, intrinsic(cx, _FLOAT_INTRINSICS[op.name], widened(cx, args)), args[0].elem)
 

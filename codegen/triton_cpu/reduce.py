@@ -34,6 +34,8 @@ _FLOAT_IDENTITY = {
     "arith.addf": -0.0, "arith.mulf": 1.0, "arith.maxnumf": _NAN, "arith.minnumf": _NAN, "arith.maximumf": -_INF,
     "arith.minimumf": _INF,
 }  # fmt: skip
+# Up to so many vectors a row the lanes of many rows are combined together.
+_SHORT = 8
 _NUMBER_ONLY = {"arith.maxnumf": "ogt", "arith.minnumf": "olt"}
 
 
@@ -149,7 +151,9 @@ def reduce(cx: Context, op: Op) -> None:
         width = width_for(cx, values, [], shape[dim])
     with cx.lanes(width):
         if dim == axis:
-            outer_loops(cx, shape, [k for k in range(len(shape)) if k != axis], plan.along_lanes)
+            last, together = plan.rows_together()
+            visit = plan.along_lanes if together == 1 else lambda idx: plan.rows_along_lanes(idx, last, together)
+            outer_loops(cx, shape, [k for k in range(len(shape)) if k not in (axis, last)], visit)
         else:
             rest = [k for k in range(len(shape)) if k not in (axis, dim)]
             outer_loops(cx, shape, rest, lambda idx: plan.across_lanes(idx, dim))
@@ -200,8 +204,85 @@ class _Reduction:
             else:
                 self.cx.store_buffer(buffer, x, at)
 
+    def rows_together(self) -> tuple[int, int]:
+        """(the dimension, how many rows along it have their lanes combined together); -1 and 1 if each has by itself.
+
+        The lanes of one row are combined in as many steps as those of many rows, which fill the vectors.
+        """
+        cx, shape = self.cx, self.shape
+        region = self.op.regions[0]
+        rows = [k for k in range(len(shape)) if k != self.axis and shape[k] > 1]
+        if not rows or shape[self.axis] > _SHORT * cx.width or len(region) > 1 or any(o.regions for o in region[0].ops):
+            return -1, 1
+        count = min(cx.width, shape[rows[-1]])
+        return (rows[-1], count) if count > 1 and shape[rows[-1]] % count == 0 else (-1, 1)
+
+    def rows_along_lanes(self, idx: Indices, dim: int, together: int) -> None:
+        """The reduced axis is the vector dimension; so many rows along `dim` are combined together."""
+        cx, em = self.cx, self.cx.em
+        elems = [v.type.elem for v in self.op.operands]
+        kept = [em.buffer((together, cx.width), elem) for elem in elems]
+        row_key, lane_key, at_key = cx.fresh_key("row"), cx.fresh_key("lane"), cx.fresh_key("rows")
+
+        def place(k: Operand) -> Indices:
+            return Index(k, 0, row_key), Index(0, 1, lane_key)
+
+        def block(first: Operand) -> None:
+            def row(k: Operand) -> None:
+                with cx.scope():
+                    found = self._lanes_of(replaced(idx, dim, Index(em.add(first, k), 0, at_key)))
+                    for buffer, x in zip(kept, found, strict=True):
+                        cx.store_buffer(buffer, x, place(k))
+
+            em.loop(0, together, 1, row)
+            rows = [[cx.load_buffer(buffer, place(k)) for buffer in kept] for k in range(together)]
+            values = self._halve_rows(rows)
+            with cx.lanes(together), cx.scope():
+                self._finish(values, replaced(idx, dim, Index(first, 1, at_key)))
+
+        em.loop(0, self.shape[dim], together, block)
+
+    def _halve_rows(self, rows: list[list[Lanes]]) -> list[Lanes]:
+        """Combine the upper half of each row's lanes with the lower until one lane of each is left, in order.
+
+        Each vector holds the lanes of as many rows as have room. The pairs are those of `_halve`.
+        """
+        cx, width = self.cx, self.cx.width
+        each = width  # lanes of a row in a vector
+        while each > 1:
+            half = each // 2
+            halves: list[list[Lanes]] = []
+            for k in range(0, len(rows), 2):
+                pair = rows[k : k + 2]
+                starts = range(0, width * len(pair), each)
+                parts = [
+                    [
+                        self._picked(x, width, [start + first + i for start in starts for i in range(half)])
+                        for x in zip(*pair, strict=True)
+                    ]
+                    for first in (0, half)
+                ]
+                with cx.lanes(width * len(pair) // 2):
+                    halves.append(combine(cx, self.op, *parts))
+            width = width * min(len(rows), 2) // 2
+            rows, each = halves, half
+        return rows[0]
+
+    def _picked(self, vectors: Sequence[Lanes], width: int, lanes: Sequence[int]) -> Lanes:
+        """Lanes of one vector, or of two that lie one after the other."""
+        t, elem = vector(vectors[0].elem, width), vectors[0].elem
+        a, b = vectors[0].value, vectors[1].value if len(vectors) > 1 else POISON
+        picks = ", ".join(f"i32 {k}" for k in lanes)
+        return Lanes("vector", self.cx.em.inst(f"shufflevector {t} {a}, {t} {b}, <{len(lanes)} x i32> <{picks}>"), elem)
+
     def along_lanes(self, idx: Indices) -> None:
-        """The reduced axis is the vector dimension."""
+        """The reduced axis is the vector dimension; each row's lanes are combined by themselves."""
+        values = self._halve(self._lanes_of(idx))
+        with self.cx.lanes(1):
+            self._finish([Lanes("uniform", x.value, x.elem) for x in values], idx)
+
+    def _lanes_of(self, idx: Indices) -> list[Lanes]:
+        """What the lanes hold after all steps along a row."""
         cx, n = self.cx, self.shape[self.axis]
         accumulators = _Accumulators(cx, self.op, cx.width)
         with cx.scope():
@@ -213,9 +294,7 @@ class _Reduction:
             vector_loop(
                 cx, n, self.values, [], idx, self.axis, lambda at: self._visit(accumulators, at), start=done * cx.width
             )
-        values = self._halve(accumulators.load())
-        with cx.lanes(1):
-            self._finish([Lanes("uniform", x.value, x.elem) for x in values], idx)
+        return accumulators.load()
 
     def _halve(self, values: list[Lanes]) -> list[Lanes]:
         """Combine the upper half of the lanes with the lower until one is left."""

@@ -191,3 +191,48 @@ def test_sum_over_the_first_axis(tile: tuple[int, int]) -> None:
     out = np.zeros(150, np.float32)
     launch(column_sums, (triton.cdiv(150, tile[1]),), x, out, 50, 150, R=tile[0], C=tile[1])
     np.testing.assert_allclose(out, x.astype(np.float64).sum(0), rtol=1e-5, atol=1e-5)
+
+
+@triton.jit
+def rows_by_lanes(x_ptr, o_ptr, i_ptr, P: tl.constexpr, R: tl.constexpr, C: tl.constexpr):
+    p = tl.arange(0, P)[:, None, None]
+    r = tl.arange(0, R)[None, :, None]
+    c = tl.arange(0, C)[None, None, :]
+    first = tl.program_id(0) * P * R
+    x = tl.load(x_ptr + (first + p * R + r) * C + c)
+    m, s, w = tl.reduce((x, tl.zeros((P, R, C), tl.float32), tl.full((P, R, C), 1.0, tl.float32)), 2, _welford)
+    at = (first + tl.arange(0, P)[:, None] * R + tl.arange(0, R)[None, :]) * 6
+    value, index = tl.max(x, 2, return_indices=True)
+    tl.store(o_ptr + at, tl.sum(x, 2))
+    tl.store(o_ptr + at + 1, tl.reduce(x, 2, _nan_max))
+    tl.store(o_ptr + at + 2, value)
+    tl.store(o_ptr + at + 3, m)
+    tl.store(o_ptr + at + 4, s)
+    tl.store(o_ptr + at + 5, w)
+    tl.store(i_ptr + at // 6, index)
+
+
+@pytest.mark.parametrize("width", [2, 8, 16, 64, 512])
+@pytest.mark.parametrize("tile", [(1, 2), (1, 4), (2, 8), (4, 16), (1, 64)], ids=str)
+def test_rows_whose_lanes_are_combined_together_are_as_one_row_alone(tile: tuple[int, int], width: int) -> None:
+    rows = 64
+    x = np.random.default_rng(0).standard_normal((rows, width)).astype(np.float32)
+    x[3, 0] = x[9, width - 1] = np.nan
+    x[5] = -0.0
+    x[6, ::2], x[6, 1::2] = 0.0, -0.0
+    x[7] = 2.0  # all are the largest: the first counts
+    x[8, width // 2], x[11, 0] = np.inf, -np.inf
+    found = []
+    for p, r in (tile, (1, 1)):
+        out, index = np.zeros((rows, 6), np.float32), np.zeros(rows, np.int32)
+        launch(rows_by_lanes, (rows // (p * r),), x, out, index, P=p, R=r, C=width)
+        found.append((out, index))
+    (together, at), (alone, at_alone) = found
+    np.testing.assert_array_equal(together.view(np.int32)[~np.isnan(alone)], alone.view(np.int32)[~np.isnan(alone)])
+    np.testing.assert_array_equal(np.isnan(together), np.isnan(alone))
+    np.testing.assert_array_equal(at, at_alone)
+    plain = np.isfinite(x).all(1)
+    np.testing.assert_allclose(together[plain, 0], x[plain].astype(np.float64).sum(1), rtol=1e-5, atol=1e-4)
+    np.testing.assert_array_equal(at[plain], x[plain].argmax(1))
+    assert np.isnan(together[[3, 9], 1]).all()
+    assert together[8, 1] == np.inf

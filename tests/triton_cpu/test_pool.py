@@ -97,6 +97,18 @@ def test_every_program_runs_once(count: objects.LoadedCode, threads: int, progra
     assert out[programs] == 0
 
 
+def test_a_short_program_that_takes_long_once_is_timed_again(nap: objects.LoadedCode):
+    figure, out = ctypes.c_double(500.0), np.zeros(1, np.int64)
+    args = (ctypes.c_int64 * 1)(out.ctypes.data)
+    run_once = ctypes.CFUNCTYPE(
+        ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, *[ctypes.c_int] * 3, ctypes.c_void_p
+    )(pool.run_address())
+    assert run_once(nap.address("nap"), ctypes.addressof(args), 1, 1, 1, 1, ctypes.addressof(figure)) == 0
+    assert out[0] and figure.value == 0.0, "a millisecond is no half of a microsecond"
+    assert run_once(nap.address("nap"), ctypes.addressof(args), 1, 1, 1, 1, ctypes.addressof(figure)) == 0
+    assert figure.value >= 1e6
+
+
 def test_concurrent_callers(count: objects.LoadedCode):
     pool.set_num_threads(3)
     start = threading.Barrier(4)
