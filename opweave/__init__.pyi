@@ -2681,7 +2681,7 @@ def broadcast_shapes(*shapes: Int | Sequence[Int]) -> _tuple[_int, ...]:
     Examples
     --------
     >>> opweave.broadcast_shapes((2, 1), (3,))
-    (2, 3)"""
+    opweave.Size([2, 3])"""
     ...
 @overload
 def broadcast_tensors(tensors: Sequence[Tensor], /) -> _tuple[Tensor, ...]: ...

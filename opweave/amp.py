@@ -23,6 +23,10 @@ __all__ = [
 ]  # fmt: skip
 
 
+#: Device types that PyTorch knows and that are not here: nothing on them is cast.
+_ELSEWHERE = ("mps", "xpu", "xla", "hpu", "ipu", "mtia", "maia", "privateuseone")
+
+
 def _require_device_type(device_type: Any, what: str) -> None:
     if not isinstance(device_type, str):
         raise ArgumentError(
@@ -137,6 +141,8 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
     >>> opweave.is_autocast_enabled("cpu")
     False
     """
+    if device_type in _ELSEWHERE:
+        return False
     _require_device_type(device_type, "is_autocast_enabled")
     return is_on(device_type)
 

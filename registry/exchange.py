@@ -210,7 +210,7 @@ def from_dlpack(source: Any) -> Tensor:
     Parameters
     ----------
     source : object
-        An array that speaks DLPack: of NumPy, CuPy, PyTorch, JAX, tvm-ffi.
+        An array that speaks DLPack: of NumPy, CuPy, PyTorch, JAX, tvm-ffi. Or the capsule that its `__dlpack__` gave.
 
     Raises
     ------
@@ -225,16 +225,7 @@ def from_dlpack(source: Any) -> Tensor:
     >>> opweave.from_dlpack(np.ones(2, dtype=np.float32))
     tensor([1., 1.])
     """
-    if not hasattr(source, "__dlpack__"):
-        raise ArgumentError(
-            "from_dlpack: expected an array that speaks DLPack", got=f"{source!r} ({type(source).__name__})",
-            hint="opweave.tensor(data) takes lists and numbers",
-        )  # fmt: skip
-    try:
-        capsule = source.__dlpack__(max_version=VERSION)
-    except TypeError as error:  # written before there were versions
-        let_through(error)
-        capsule = source.__dlpack__()
+    capsule = source if type(source).__name__ == "PyCapsule" else _capsule_of(source)
     flags, is_valid, get = 0, ctypes.pythonapi.PyCapsule_IsValid, _capsule_pointer()
     if is_valid(ctypes.py_object(capsule), b"dltensor_versioned"):
         managed = _Versioned.from_address(get(capsule, b"dltensor_versioned"))
@@ -247,8 +238,21 @@ def from_dlpack(source: Any) -> Tensor:
         raise ArgumentError("from_dlpack: what __dlpack__ gave is no tensor", got=repr(capsule))
     ndim = max(lent.ndim, 0)
     about = lent.ndim, lent.dtype, lent.data + lent.byte_offset, lent.device, lent.number, flags
-    # Nobody else has the capsule, which gives the memory back when it goes.
+    # The capsule gives the memory back when it goes.
     return adopt(capsule, about, tuple(lent.shape[:ndim]), tuple(lent.strides[:ndim]) if lent.strides else None)
+
+
+def _capsule_of(source: Any) -> Any:
+    if not hasattr(source, "__dlpack__"):
+        raise ArgumentError(
+            "from_dlpack: expected an array that speaks DLPack", got=f"{source!r} ({type(source).__name__})",
+            hint="opweave.tensor(data) takes lists and numbers",
+        )  # fmt: skip
+    try:
+        return source.__dlpack__(max_version=VERSION)
+    except TypeError as error:  # written before there were versions
+        let_through(error)
+        return source.__dlpack__()
 
 
 @functools.cache

@@ -3323,7 +3323,7 @@ class Methods:
     def data(self) -> Tensor: ...
     @data.setter
     def data(self, value: Tensor) -> None:
-        """The same data without history."""
+        """The same data without history, as a tensor whose writes are not counted as this one's."""
         ...
     def deg2rad(self) -> Tensor:
         """Degrees in radians.
@@ -8598,6 +8598,24 @@ class Methods:
         >>> x = opweave.tensor([-1.0, 0.5, 2.0])
         >>> x.neg_()
         tensor([ 1.0000, -0.5000, -2.0000])"""
+        ...
+    def new(self, *args: Any, device: DeviceLike | None = None) -> Tensor:
+        """A tensor of this one's dtype, on its device: of sizes, without particular elements, or of a sequence of elements.
+
+        PyTorch's older form of `new_empty` and `new_tensor`.
+
+        Parameters
+        ----------
+        *args
+            Sizes, or a sequence or array of elements; nothing for an empty tensor.
+        device : Device or str, optional
+            The tensor's own, if given.
+
+        Examples
+        --------
+        >>> x = opweave.zeros(2, dtype=opweave.int64)
+        >>> x.new(2, 3).shape, x.new([2, 3])
+        (opweave.Size([2, 3]), tensor([2, 3]))"""
         ...
     @overload
     def new_empty(self, size: Sequence[Int], *, dtype: DTypeLike | None = None, layout: Layout | None = None, device: DeviceLike | None = None, pin_memory: Bool | None = None, requires_grad: Bool = False) -> Tensor: ...

@@ -10,6 +10,7 @@ from opweave.registry.argument_names import OTHER_NAMES, respell
 from opweave.registry.described import Document, Signed
 from opweave.registry.entry import binds, fits
 from opweave.registry.errors import ArgumentError
+from opweave.registry.overriding import overridden, overriding
 from opweave.registry.tensor import Tensor, describe
 
 if TYPE_CHECKING:
@@ -52,7 +53,13 @@ class OpOverloadPacket(replay.Replayable):
             replay.count()
         if kwargs and not _OTHER.isdisjoint(kwargs):
             kwargs = self.respelled(kwargs)
-        return self.pick(args, kwargs)(*args, **kwargs)
+        try:
+            return self.pick(args, kwargs)(*args, **kwargs)
+        except ArgumentError:
+            others = overriding(args, kwargs)
+            if not others:
+                raise
+            return overridden(self, others, args, kwargs)
 
     def respelled(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         """Keyword arguments by the names that the schemas have for them (see `registry.argument_names`).

@@ -61,6 +61,10 @@ class Storage:
             self._ptr = address(self.owner)
         return self._ptr
 
+    def apart(self) -> Storage:
+        """The same memory, whose mutations are counted apart."""
+        return Storage(self.device, self.nbytes, self.owner, self._ptr)
+
     def note_view(self, view: Any) -> None:
         """Remember a view."""
         views = self.views
@@ -129,10 +133,14 @@ class UntypedStorage:
         return self._storage.device.memory.to_host(self._storage.bytes()).tolist()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, UntypedStorage) and other._storage is self._storage
+        return isinstance(other, UntypedStorage) and other._key() == self._key()
 
     def __hash__(self) -> int:
-        return id(self._storage)
+        return self._key()
+
+    def _key(self) -> int:
+        """Of the memory: `x.data` looks into that of x."""
+        return id(self._storage if self._storage.owner is None else self._storage.owner)
 
     def __repr__(self) -> str:
         return f"UntypedStorage(device={self.device}, nbytes={self.nbytes()})"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn, overload
+import functools
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NoReturn, Self, SupportsIndex, overload
 
 from opweave.registry.device import Device, cuda
 from opweave.registry.dtypes import DType
@@ -36,6 +38,12 @@ class Size(tuple[int, ...]):
 
     __slots__ = ()
 
+    def __new__(cls, sizes: Iterable[Any] = ()) -> Self:
+        found = tuple(sizes)
+        if any(type(size) is not int for size in found):
+            found = tuple(_as_size(size) for size in found)
+        return tuple.__new__(cls, found)
+
     def numel(self) -> int:
         """Product of the sizes."""
         result = 1
@@ -43,8 +51,38 @@ class Size(tuple[int, ...]):
             result *= size
         return result
 
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> Size: ...
+    def __getitem__(self, index: SupportsIndex | slice) -> int | Size:
+        found: Any = tuple.__getitem__(self, index)
+        return size_of(found) if type(index) is slice else found
+
+    def __add__(self, other: Any) -> Size:
+        return size_of(tuple.__add__(self, other))
+
+    def __radd__(self, other: Any) -> Size:
+        return size_of(tuple.__add__(other, self)) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, times: SupportsIndex) -> Size:
+        return size_of(tuple.__mul__(self, times))
+
+    __rmul__ = __mul__
+
     def __repr__(self) -> str:
         return f"opweave.Size({list(self)})"
+
+
+def _as_size(value: Any) -> Any:
+    """A size as an int; one that is not known yet stays as it is."""
+    if isinstance(value, float) or not hasattr(value, "__int__"):
+        raise TypeError(f"Size: expected whole numbers; got {value!r}")
+    return int(value) if hasattr(value, "__array__") or type(value) is bool else value
+
+
+#: Sizes that are known to be right, without the Python function in between.
+size_of: Callable[[Iterable[int]], Size] = functools.partial(tuple.__new__, Size)
 
 
 #: A spec without the Python function in between that a named tuple's class has.
@@ -82,7 +120,7 @@ class Strided(Methods):
     @property
     def shape(self) -> Size:
         """Sizes of the dimensions."""
-        return Size(self._sizes)
+        return size_of(self._sizes)
 
     @overload
     def size(self, dim: None = None) -> Size: ...
@@ -96,7 +134,7 @@ class Strided(Methods):
         >>> opweave.zeros(2, 3).size(1)
         3
         """
-        return Size(self._sizes) if dim is None else self._sizes[wrap_dim(dim, len(self._sizes), "size")]
+        return size_of(self._sizes) if dim is None else self._sizes[wrap_dim(dim, len(self._sizes), "size")]
 
     @overload
     def stride(self, dim: None = None) -> tuple[int, ...]: ...
@@ -236,6 +274,13 @@ class Strided(Methods):
         return False
 
     @property
+    def is_mps(self) -> bool:
+        """Whether it is on a device, or held in a layout, that PyTorch knows and that is not here: never."""
+        return False
+
+    is_xpu = is_xla = is_ipu = is_maia = is_mtia = is_vulkan = is_hpu = is_mkldnn = is_sparse_csr = is_mps
+
+    @property
     def is_quantized(self) -> bool:
         """Whether elements are numbers of a coarse scale: never, here."""
         return False
@@ -243,6 +288,16 @@ class Strided(Methods):
     @property
     def is_nested(self) -> bool:
         """Whether it is a list of tensors: never, here."""
+        return False
+
+    def is_distributed(self) -> bool:
+        """Whether it is spread over several processes: never, here.
+
+        Examples
+        --------
+        >>> opweave.zeros(2).is_distributed()
+        False
+        """
         return False
 
     def ndimension(self) -> int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from operator import index
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -58,14 +58,15 @@ class Tensor(Strided):
     #: What a module keeps it as (`registry.autograd.surface`).
     _role: str | None
 
-    # NumPy must leave `ndarray + Tensor` to Tensor.__radd__.
-    __array_priority__ = 1000.0
+    __array_priority__ = 1000.0  # NumPy must leave `ndarray + Tensor` to Tensor.__radd__
 
-    def __init__(self, data: Any = (), *args: Any, **kwargs: Any) -> None:
-        """Copy `data` (nested sequences, an array, a number) to a new float tensor; prefer `opweave.tensor`."""
-        if hasattr(self, "_storage"):  # made by the __new__ of a subclass, which Python hands its arguments on from
-            return
-        _become(self, Tensor._from_array(np.array(data, dtype=np.float32)))
+    if TYPE_CHECKING:  # `registry.constructor` has it
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+    def _fill(self, source: Tensor) -> None:
+        """Be what another tensor is."""
+        _become(self, source)
         self._keys |= _subclass_bits(type(self))
 
     @staticmethod

@@ -57,6 +57,32 @@ class Product(torch.autograd.Function):
         a, b = ctx.saved_tensors
         return grad.mm(b.t()), a.t().mm(grad)
 
+import importlib.metadata
+from torch.autograd import Variable
+from torch.functional import einsum
+from torch.distributions.normal import Normal
+from torch.distributions.utils import _standard_normal, _sum_rightmost, broadcast_all, lazy_property
+from torch.nn.parallel import DistributedDataParallel
+from torch.ao.quantization import FakeQuantizeBase
+from torch.utils.dlpack import from_dlpack, to_dlpack
+
+assert importlib.metadata.version("torch") == torch.__version__ and torch.torch is torch
+assert einsum is torch.einsum and Normal is torch.distributions.Normal
+assert "opweave" in torch.__config__.show() and isinstance(torch.ones(1), Variable)
+assert Variable(torch.ones(2), requires_grad=True).requires_grad
+assert from_dlpack(to_dlpack(torch.ones(2))).tolist() == [1, 1]
+assert "ReLU" in vars(torch.nn.modules.activation)
+assert torch.ops.aten._sparse_addmm.default is not None and not hasattr(torch.ops.aten, "nonsense")
+assert torch.LongTensor(2, 3).shape == (2, 3) and torch.FloatTensor([2, 3]).tolist() == [2.0, 3.0]
+assert not torch.is_autocast_enabled("mps") and not torch.ones(1).is_mps
+for absent in (DistributedDataParallel, FakeQuantizeBase, torch.TensorType):
+    try:
+        absent()
+    except NotImplementedError as error:
+        assert "is not there" in str(error)
+    else:
+        raise AssertionError(absent)
+
 a = torch.ones(2, 2, requires_grad=True)
 with torch.autocast("cpu", dtype=torch.bfloat16):
     product = Product.apply(a, torch.ones(2, 2))

@@ -8,6 +8,7 @@ explicitly and needs no fast-math flag.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from opweave.codegen.instructions.emit import LLVM_TYPE, SIZE, Buffer, float_literal, vector
 from opweave.codegen.instructions.operands import FALSE, POISON, TRUE, Operand, Register
@@ -152,7 +153,7 @@ def reduce(cx: Context, op: Op) -> None:
     with cx.lanes(width):
         if dim == axis:
             last, together = plan.rows_together()
-            visit = plan.along_lanes if together == 1 else lambda idx: plan.rows_along_lanes(idx, last, together)
+            visit = plan.along_lanes if together == 1 else partial(plan.rows_along_lanes, dim=last, together=together)
             outer_loops(cx, shape, [k for k in range(len(shape)) if k not in (axis, last)], visit)
         else:
             rest = [k for k in range(len(shape)) if k not in (axis, dim)]

@@ -5,15 +5,17 @@ from __future__ import annotations
 import importlib
 import importlib.abc
 import importlib.machinery
+import importlib.metadata
 import importlib.util
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from opweave.compat.absent import absent
-from opweave.compat.names import ABSENT, PLACES, PRESENT, VERSION
+from opweave.compat.names import ABSENT, PLACES, PRESENT, PYTORCH, VERSION
 from opweave.registry.errors import ArgumentError, OpweaveError, UnsupportedError
 from opweave.registry.interrupts import let_through
 from opweave.registry.op import ops
@@ -30,12 +32,16 @@ class Stand(ModuleType):
         self.__dict__["__path__"] = []
         if name == _TOP:
             self.__version__ = VERSION
+        elif real is not None:  # packages look through `vars(torch.nn.modules.activation)`
+            shown = {key: value for key, value in vars(real).items() if not key.startswith("_")}
+            own = PRESENT.get(name, {})
+            self.__dict__.update({k: v for k, v in (shown | own).items() if not _is_read_anew(v)})
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name != "__all__":
+        if name.startswith("__") and name != "__all__" and f"{self.__name__}.{name}" not in PRESENT:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         found = self._found(name)
-        if not isinstance(found, (bool, int, float)):  # settings may be assigned, and are read each time
+        if not _is_read_anew(found):
             self.__dict__[name] = found
         return found
 
@@ -43,11 +49,11 @@ class Stand(ModuleType):
         own = PRESENT.get(self.__name__, {})
         if name in own:
             return own[name]
-        if self.__name__ == _TOP and name == "ops":
-            return Ops(ops, "torch.ops")
+        if self.__name__ == _TOP and name in ("ops", _TOP):  # `torch.torch` is there, since PyTorch imports itself
+            return Ops(ops, "torch.ops") if name == "ops" else self
         real = self.__dict__["_real"]
         full = f"{self.__name__}.{name}"
-        if full in PRESENT or full in ABSENT:
+        if full in PRESENT or full in ABSENT or full in PYTORCH:
             return importlib.import_module(full)
         if real is not None and name != "__all__" and hasattr(real, name):
             value = getattr(real, name)
@@ -56,12 +62,20 @@ class Stand(ModuleType):
             return absent(full)
         if _real_module(full) is not None:
             return importlib.import_module(full)
+        home = PYTORCH.get(self.__name__, {}).get(name)
+        if home is not None:
+            return getattr(importlib.import_module(home), name) if home else absent(full)
         raise AttributeError(f"module {self.__name__!r}, which opweave stands for, has no attribute {name!r}")
 
     def __dir__(self) -> list[str]:
         real = self.__dict__["_real"]
-        own = [*PRESENT.get(self.__name__, ()), *ABSENT.get(self.__name__, ())]
+        own = [*PRESENT.get(self.__name__, ()), *ABSENT.get(self.__name__, ()), *PYTORCH.get(self.__name__, ())]
         return sorted({*own, *(dir(real) if real is not None else ())})
+
+
+def _is_read_anew(value: Any) -> bool:
+    """Whether a name is looked up each time: settings may be assigned, and modules are stood for when imported."""
+    return isinstance(value, (bool, int, float, ModuleType)) and not isinstance(value, Stand)
 
 
 class LibraryError(UnsupportedError, OSError):
@@ -84,7 +98,7 @@ class Ops:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        names = ABSENT.get(self._place, frozenset())
+        names = {*ABSENT.get(self._place, ()), *PYTORCH.get(self._place, ())}
         try:
             found = getattr(self._real, name)
         except AttributeError as error:
@@ -93,7 +107,7 @@ class Ops:
                 raise
             return absent(f"{self._place}.{name}")  # not kept: it may be registered yet
         place = f"{self._place}.{name}"
-        if place in ABSENT:
+        if place in ABSENT or place in PYTORCH:
             found = Ops(found, place)
         self.__dict__[name] = found
         return found
@@ -125,7 +139,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     ) -> importlib.machinery.ModuleSpec | None:
         if fullname != _TOP and not fullname.startswith(f"{_TOP}."):
             return None
-        if fullname not in PRESENT and fullname not in ABSENT and _real_module(fullname) is None:
+        if not any(fullname in table for table in (PRESENT, ABSENT, PYTORCH)) and _real_module(fullname) is None:
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
@@ -134,6 +148,23 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         pass
+
+    def find_distributions(
+        self, context: importlib.metadata.DistributionFinder.Context | None = None
+    ) -> Iterator[importlib.metadata.Distribution]:
+        """What `importlib.metadata.version("torch")` asks."""
+        if context is None or context.name in (None, _TOP):
+            yield _Distribution()
+
+
+class _Distribution(importlib.metadata.Distribution):
+    """The package's metadata: its name and version."""
+
+    def read_text(self, filename: str) -> str | None:
+        return f"Metadata-Version: 2.1\nName: {_TOP}\nVersion: {VERSION}\n" if filename == "METADATA" else None
+
+    def locate_file(self, path: str | os.PathLike[str]) -> Path:
+        return Path(__file__).parents[2] / path
 
 
 _finder = _Finder()

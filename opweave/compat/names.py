@@ -1,7 +1,8 @@
 """Tables: which names of PyTorch's that opweave has not are there, and what they give.
 
-`PRESENT` has what does something, or says rightly that there is nothing (no CUDA, no processes); `ABSENT` what can only
-be named. Where PyTorch's module has another place here, `PLACES` says it.
+`PRESENT` has what does something, or says rightly that there is nothing (no CUDA, no processes). `PYTORCH` has all
+names of PyTorch's public modules, and `ABSENT` those of others that packages use: what is not here can only be named.
+Where PyTorch's module has another place here, `PLACES` says it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from urllib.parse import urlparse
 import numpy as np
 
 from opweave import amp, library
+from opweave.codegen.native.pool import get_num_threads
 from opweave.compat import promotion, trees
 from opweave.compiling import compile
 from opweave.fake.mode import FakeTensorMode
@@ -29,9 +31,11 @@ from opweave.nn.modules.states import IncompatibleKeys
 from opweave.registry import dtypes
 from opweave.registry.annotations import infer_schema
 from opweave.registry.autograd.graph import RemovableHandle
+from opweave.registry.constructor import constructed
 from opweave.registry.device import Device, cpu, is_cuda_available
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, UnsupportedError
+from opweave.registry.exchange import from_dlpack
 from opweave.registry.higher_order import HigherOrderOperator
 from opweave.registry.keys import DispatchKey, DispatchKeySet, DispatchMode, state
 from opweave.registry.library import Library
@@ -77,6 +81,27 @@ def _same(fn: Any = None, *args: Any, **kwargs: Any) -> Any:
     return fn if callable(fn) else lambda inner: inner
 
 
+class _VariableMeta(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor)
+
+    def __call__(cls, data: Any, requires_grad: bool = False, volatile: bool = False) -> Tensor:
+        return data.detach().requires_grad_(requires_grad)
+
+
+class Variable(metaclass=_VariableMeta):
+    """What tensors with gradients once were: all tensors are instances, and a call gives one that begins a graph."""
+
+
+class DLDeviceType(enum.IntEnum):
+    """Where memory lies, by DLPack's numbers."""
+
+    kDLCPU = 1
+    kDLCUDA = 2
+    kDLCUDAHost = 3
+    kDLCUDAManaged = 13
+
+
 def is_compiling() -> bool:
     """Whether a function is being traced."""
     return any(isinstance(mode, ProxyMode) for mode in state.modes)
@@ -90,11 +115,8 @@ class _Sort(type):
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, Tensor) and instance._dtype is cls._dtype
 
-    def __call__(cls, *args: Any) -> Any:
-        if args and all(isinstance(n, int) for n in args):
-            return aten.empty.memory_format(list(args), dtype=cls._dtype)
-        data = args[0] if args else []
-        return Tensor._from_array(np.array(data, cls._dtype.numpy))
+    def __call__(cls, *args: Any, device: Any = None) -> Tensor:
+        return constructed(cls.__name__, cls._dtype, args, device)
 
 
 def _sorts() -> dict[str, Any]:
@@ -153,6 +175,16 @@ class _Settings:
 
     def __init__(self, **values: Any) -> None:
         self.__dict__.update(values)
+
+
+def _configuration() -> str:
+    """`torch.__config__.show()`."""
+    return f"opweave for PyTorch's names of version {VERSION}\n"
+
+
+def _threads() -> str:
+    """`torch.__config__.parallel_info()`."""
+    return f"opweave's pool: {get_num_threads()} threads\n"
 
 
 def _torch_home() -> str:
@@ -280,10 +312,12 @@ PRESENT: dict[str, dict[str, Any]] = {
         **_sorts(), "OutOfMemoryError": OutOfMemoryError, "_check": _checked(RuntimeError),
         "_check_value": _checked(ValueError), "_check_type": _checked(TypeError), "_check_index": _checked(IndexError),
         "_check_not_implemented": _checked(NotImplementedError), "_check_is_size": check_is_size,
-        "_assert": _checked(AssertionError), "_disable_dynamo": _same, "get_default_device": lambda: cpu,
+        "_assert": _checked(AssertionError), "_assert_async": _checked(RuntimeError), "_disable_dynamo": _same,
+        "get_default_device": lambda: cpu,
         "inf": float("inf"), "nan": float("nan"), "pi": np.pi, "e": np.e,
         "set_float32_matmul_precision": _none, "get_float32_matmul_precision": lambda: "highest",
         "use_deterministic_algorithms": _none, "are_deterministic_algorithms_enabled": _no,
+        "is_deterministic_algorithms_warn_only_enabled": _no, "get_deterministic_debug_mode": _zero,
         "is_tensor": lambda value: isinstance(value, Tensor),
         "is_autocast_cache_enabled": amp.is_autocast_cache_enabled, "compile": _compile,
         "typename": lambda t: type(t).__name__,
@@ -323,6 +357,14 @@ PRESENT: dict[str, dict[str, Any]] = {
     "torch.backends.kleidiai": {"is_available": _no},
     "torch.backends.opt_einsum": {"enabled": False, "strategy": None, "is_available": _no},
     "torch.backends.quantized": {"engine": "none", "supported_engines": ["none"]},
+    "torch.__config__": {"show": _configuration, "parallel_info": _threads},
+    "torch.autograd": {"Variable": Variable},
+    "torch.utils.checkpoint": {
+        "get_device_states": lambda *args: ([], []), "set_device_states": _none, "check_backward_validity": _none,
+    },
+    "torch.utils.dlpack": {
+        "from_dlpack": from_dlpack, "to_dlpack": Tensor.__dlpack__, "DLDeviceType": DLDeviceType,
+    },
     "torch.autograd.profiler": {"record_function": record_function},
     "torch.profiler": {"record_function": record_function},
     "torch.nn._reduction": {"get_enum": get_enum},
@@ -388,18 +430,21 @@ PRESENT: dict[str, dict[str, Any]] = {
     ),
     "torch._higher_order_ops": {},
     "torch._C": {
-        "Tag": Tag, "DispatchKey": _Keys(), "_get_tracing_state": _none, "DispatchKeySet": DispatchKeySet,
+        "Tag": Tag, "DispatchKey": _Keys(), "_log_api_usage_once": _none, "_log_api_usage_metadata": _none,
+        "_are_functorch_transforms_active": _no, "_get_tracing_state": _none, "DispatchKeySet": DispatchKeySet,
         "DisableTorchFunctionSubclass": contextlib.nullcontext, "DisableTorchFunction": contextlib.nullcontext,
     },
     "torch.distributed": {
         "is_available": _no, "is_initialized": _no, "is_nccl_available": _no, "is_torchelastic_launched": _no,
     },
+    "torch.distributed.rpc": {"is_available": _no},
     "torch.jit": {
         "script": _same, "ignore": _same, "export": _same, "unused": _same, "script_if_tracing": _same,
-        "_script_if_tracing": _same, "_overload_method": _same,
+        "_script_if_tracing": _same, "_overload_method": _same, "_overload": _same,
         "is_scripting": _no, "is_tracing": _no, "interface": _same, "Final": Final,
         "annotate": lambda kind, value: value,
     },
+    "torch._jit_internal": {"_overload": _same, "_overload_method": _same},
     "torch.jit.annotations": {
         name: getattr(typing, name) for name in ("Any", "Dict", "List", "Optional", "Tuple", "Union")
     },
@@ -420,20 +465,33 @@ PRESENT: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def _read_absent() -> dict[str, frozenset[str]]:
-    """The table in `absent.txt`: a line is a module and names of it, and goes on in lines that begin with a space."""
-    found: dict[str, set[str]] = {}
-    names = set[str]()
-    for line in (importlib.resources.files("opweave.compat") / "absent.txt").read_text().splitlines():
-        if not line.startswith(" "):
-            module, _, line = line.partition(":")
-            names = found.setdefault(module, set())
-        names.update(line.split())
-    return {module: frozenset(names) for module, names in found.items()}
+def _lines(file: str) -> Iterator[tuple[str, list[str]]]:
+    """A table's modules, each with the words behind it: a line goes on in lines that begin with a space."""
+    text = (importlib.resources.files("opweave.compat") / file).read_text().replace("\n ", " ")
+    for line in text.splitlines():
+        module, _, words = line.partition(":")
+        yield module, words.split()
 
 
 #: Names of PyTorch's that packages use, and that opweave has not.
-ABSENT = _read_absent()
+ABSENT = {module: frozenset(words) for module, words in _lines("absent.txt")}
+
+
+def _read_pytorch() -> dict[str, dict[str, str]]:
+    """The table in `pytorch.txt`, where names behind `@` and a module are of that module."""
+    found: dict[str, dict[str, str]] = {}
+    for module, words in _lines("pytorch.txt"):
+        home, names = "", found.setdefault(module, {})
+        for word in words:
+            if word.startswith("@"):
+                home = word[1:]
+            else:
+                names[word] = home
+    return found
+
+
+#: All names of PyTorch's public modules, and where each is at home, if not there.
+PYTORCH = _read_pytorch()
 
 PLACES: dict[str, str] = {
     "torch.nn.modules.instancenorm": "opweave.nn.modules.batchnorm",
@@ -480,7 +538,6 @@ PLACES: dict[str, str] = {
     "torch.distributions.logistic_normal": "opweave.distributions.transformed",
     "torch.distributions.mixture_same_family": "opweave.distributions.transformed",
     "torch.distributions.constraint_registry": "opweave.distributions.registries",
-    "torch.distributions.utils": "opweave.distributions.distribution",
     "torch.return_types": "opweave.registry.return_types",
     "torch.utils.data.dataloader": "opweave.utils.data.loader",
     "torch.optim.adamw": "opweave.optim.adaptive",

@@ -4,7 +4,7 @@ d = opweave.distributions.Normal(mean, std)
 loss = kl_divergence(d, prior).sum() - likelihood(d.rsample()).sum()
 """
 
-from opweave.distributions import constraints, relaxed, transforms
+from opweave.distributions import constraints, relaxed, transforms, utils
 from opweave.distributions.circular import VonMises
 from opweave.distributions.continuous import Beta, Chi2, Exponential, Gamma, Laplace, LogNormal, Normal, Uniform
 from opweave.distributions.continuous_bernoulli import ContinuousBernoulli
@@ -64,6 +64,7 @@ __all__ = [
     "SoftmaxTransform", "SoftplusTransform", "StackTransform", "StickBreakingTransform", "StudentT", "TanhTransform",
     "Transform", "TransformedDistribution", "Uniform", "VonMises", "Weibull", "Wishart", "biject_to", "constraints",
     "identity_transform", "kl_divergence", "register_kl", "relaxed", "transform_to", "transforms",
+    "utils",
 ]  # fmt: skip
 
 _register_all()

@@ -129,7 +129,7 @@ class Uniform(Distribution):
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
         self.low, self.high = broadcast_all(low, high)
         super().__init__(self.low._sizes, validate_args=validate_args)
-        if self._validate:
+        if self._validate_args:
             self._check(constraints.positive, self.high - self.low, "high - low")
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opweave.distributions import constraints
-from opweave.distributions.discrete import Binary, inside, one_of
+from opweave.distributions.discrete import Binary, clamp_probs, one_of
 from opweave.distributions.distribution import aten, broadcast_all
 from opweave.distributions.exponential_family import ExponentialFamily
 
@@ -43,14 +43,14 @@ class ContinuousBernoulli(Binary, ExponentialFamily):
         self.__dict__["probs" if logits is None else "logits"] = given
         super().__init__(given._sizes, validate_args=validate_args)
         if logits is None:
-            self.__dict__["probs"] = inside(given)
+            self.__dict__["probs"] = clamp_probs(given)
 
     def __getattr__(self, name: str) -> Any:
         found = super().__getattr__(name)
-        return inside(found) if name == "probs" else found
+        return clamp_probs(found) if name == "probs" else found
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        found = super().expand(batch_shape)
+    def _expanded(self, batch_shape: Sequence[int]) -> Any:
+        found = super()._expanded(batch_shape)
         found._lims = self._lims
         return found
 

@@ -29,7 +29,7 @@ class Geometric(Binary):
         (given,) = broadcast_all(probs if logits is None else logits)
         self.__dict__["probs" if logits is None else "logits"] = given
         super().__init__(given._sizes, validate_args=validate_args)
-        if self._validate and probs is not None:
+        if self._validate_args and probs is not None:
             self._check(constraints.positive, given, "probs")
 
     @property
@@ -153,7 +153,7 @@ class Multinomial(Distribution):
     def variance(self) -> Any:
         return self.total_count * self.probs * (1 - self.probs)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def _expanded(self, batch_shape: Sequence[int]) -> Any:
         wide = self._categorical.expand(batch_shape)
         return Multinomial(self.total_count, logits=wide.logits, validate_args=False)
 

@@ -18,7 +18,7 @@ def one_of(name: str, probs: Any, logits: Any) -> None:
         raise ArgumentError(f"{name}: give either probs or logits", got=f"probs={probs!r}, logits={logits!r}"[:200])
 
 
-def inside(probs: Any) -> Any:
+def clamp_probs(probs: Any) -> Any:
     """Probabilities, none of them so near 0 or 1 that its logarithm is infinite."""
     eps = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}[probs._dtype.name]
     return probs.clamp(eps, 1 - eps)
@@ -33,7 +33,7 @@ class Binary(Distribution):
         if name == "probs" and "logits" in self.__dict__:
             return self.__dict__["logits"].sigmoid()
         if name == "logits" and "probs" in self.__dict__:
-            probs = inside(self.__dict__["probs"])
+            probs = clamp_probs(self.__dict__["probs"])
             return probs.log() - (-probs).log1p()
         raise AttributeError(name)
 
@@ -111,10 +111,10 @@ class Binomial(Binary):
         self.total_count, given = broadcast_all(counts.to(given._dtype), given)
         self.__dict__["probs" if logits is None else "logits"] = given
         super().__init__(given._sizes, validate_args=validate_args)
-        if self._validate:
+        if self._validate_args:
             self._check(constraints.nonnegative_integer, self.total_count, "parameter total_count")
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def _expanded(self, batch_shape: Sequence[int]) -> Any:
         name = "probs" if "probs" in self.__dict__ else "logits"
         return Binomial(
             self.total_count.expand(batch_shape), validate_args=False, **{name: self._given.expand(batch_shape)}
@@ -225,7 +225,7 @@ class Categorical(Distribution):
         if name == "probs" and "logits" in self.__dict__:
             return self.__dict__["logits"].softmax(-1)
         if name == "logits" and "probs" in self.__dict__:
-            return inside(self.__dict__["probs"]).log()
+            return clamp_probs(self.__dict__["probs"]).log()
         raise AttributeError(name)
 
     @property

@@ -16,6 +16,7 @@ from opweave.registry.tensor import Tensor, describe
 
 _ = _surface  # declares the ops
 aten = ops.aten
+_PACKAGE = __name__.rpartition(".")[0]
 
 
 def broadcast_all(*values: Any) -> list[Any]:
@@ -61,15 +62,15 @@ class Distribution:
     has_rsample = False
     has_enumerate_support = False
     arg_constraints: ClassVar[dict[str, Constraint]] = {}
-    _validate = True
+    _validate_args = True
 
     def __init__(
         self, batch_shape: Sequence[int] = (), event_shape: Sequence[int] = (), validate_args: bool | None = None
     ) -> None:
         self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
         if validate_args is not None:
-            self._validate = validate_args
-        if self._validate:
+            self._validate_args = validate_args
+        if self._validate_args:
             for name, constraint in self.arg_constraints.items():
                 if name in self.__dict__:
                     self._check(constraint, getattr(self, name), f"parameter {name}")
@@ -77,7 +78,7 @@ class Distribution:
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
         """Whether distributions check parameters and values where they are not told."""
-        Distribution._validate = bool(value)
+        Distribution._validate_args = bool(value)
 
     def _check(self, constraint: Constraint, value: Any, what: str) -> None:
         if not concrete(value):
@@ -178,16 +179,38 @@ class Distribution:
         """All values of a discrete distribution, along a new first dimension."""
         raise UnsupportedError(f"{type(self).__name__}.enumerate_support is not there")
 
+    def _get_checked_instance(self, cls: type[Any], _instance: Any = None) -> Any:
+        """What `expand` of a subclass fills: a new object, or the one that a subclass of it made."""
+        if _instance is None and type(self).__init__ is not cls.__init__:
+            what = f"{type(self).__name__}: a subclass with an __init__ of its own needs an expand of its own"
+            raise UnsupportedError(what, got=f"expand of {cls.__name__}")
+        return type(self).__new__(type(self)) if _instance is None else _instance
+
     def _parameters(self) -> dict[str, Any]:
         return {name: self.__dict__[name] for name in self.arg_constraints if name in self.__dict__}
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        """The same distributions with a larger batch, which shares their parameters."""
+        """The same distributions with a larger batch, which shares their parameters.
+
+        A subclass that has an `__init__` of its own hands on the object that it fills as `_instance`.
+        """
+        found, own = self._expanded(batch_shape), self._own_class()
+        if _instance is None and type(self) is own:
+            return found
+        made = self._get_checked_instance(own, _instance)
+        made.__dict__.update(found.__dict__)
+        return made
+
+    def _own_class(self) -> Any:
+        """The class of this package that it is an object of, or of a user's subclass of."""
+        return next(kind for kind in type(self).__mro__ if kind.__module__.startswith(_PACKAGE))
+
+    def _expanded(self, batch_shape: Sequence[int]) -> Any:
         grown = {}
         for name, value in self._parameters().items():
             event = self.arg_constraints[name].event_dim
             grown[name] = value.expand((*batch_shape, *value.shape[value.ndim - event :]))
-        return type(self)(**grown, validate_args=False)
+        return self._own_class()(**grown, validate_args=False)
 
     def _validate_sample(self, value: Any) -> None:
         if not isinstance(value, Tensor):
@@ -199,7 +222,7 @@ class Distribution:
                 got=describe(value),
             )
         broadcast_shapes(type(self).__name__, value._sizes, (*self._batch_shape, *self._event_shape))
-        if self._validate:
+        if self._validate_args:
             self._check(self.support, value, "the value")
 
     def __repr__(self) -> str:

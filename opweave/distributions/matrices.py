@@ -181,7 +181,7 @@ class LKJCholesky(Distribution):
         (self.concentration,) = broadcast_all(concentration)
         super().__init__(self.concentration._sizes, (dim, dim), validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def _expanded(self, batch_shape: Sequence[int]) -> Any:
         return LKJCholesky(self.dim, self.concentration.expand(batch_shape), validate_args=False)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Any:

@@ -39,8 +39,8 @@ class LogitRelaxedBernoulli(Binary):
         self.__dict__["probs" if logits is None else "logits"] = given
         super().__init__(given._sizes, validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        return type(self)(self.temperature, logits=self.logits.expand(batch_shape), validate_args=False)
+    def _expanded(self, batch_shape: Sequence[int]) -> Any:
+        return self._own_class()(self.temperature, logits=self.logits.expand(batch_shape), validate_args=False)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         drawn = uniform(self.logits, self._extended_shape(sample_shape))
@@ -109,7 +109,7 @@ class RelaxedOneHotCategorical(Distribution):
         """Their logarithms."""
         return self._categorical.logits
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def _expanded(self, batch_shape: Sequence[int]) -> Any:
         wide = self._categorical.expand(batch_shape)
         return RelaxedOneHotCategorical(self.temperature, logits=wide.logits, validate_args=False)
 

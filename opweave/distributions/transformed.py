@@ -74,7 +74,7 @@ class TransformedDistribution(Distribution):
         """Whether values are differentiable in the parameters."""
         return self.base_dist.has_rsample
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def _expanded(self, batch_shape: Sequence[int]) -> Any:
         whole = ComposeTransform(self.transforms)
         before = whole.inverse_shape((*batch_shape, *self._event_shape))
         base = self.base_dist.expand(before[: len(before) - len(self.base_dist.event_shape)])
@@ -99,7 +99,7 @@ class TransformedDistribution(Distribution):
         return self._transformed(self.base_dist.rsample(sample_shape))
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate:
+        if self._validate_args:
             self._validate_sample(value)
         event, found, y = len(self._event_shape), 0.0, value
         for transform in reversed(self.transforms):
@@ -115,7 +115,7 @@ class TransformedDistribution(Distribution):
         return value if isinstance(sign, int) and sign == 1 else sign * (value - 0.5) + 0.5
 
     def cdf(self, value: Any) -> Any:
-        if self._validate:
+        if self._validate_args:
             self._validate_sample(value)
         for transform in reversed(self.transforms):
             value = transform.inv(value)
@@ -202,7 +202,7 @@ class MixtureSameFamily(Distribution):
         self._count = count
         super().__init__(tuple(batch), component_distribution.event_shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def _expanded(self, batch_shape: Sequence[int]) -> Any:
         return MixtureSameFamily(
             self.mixture_distribution.expand(batch_shape),
             self.component_distribution.expand((*batch_shape, self._count)), validate_args=False,
@@ -242,13 +242,13 @@ class MixtureSameFamily(Distribution):
         return aten.gather.default(drawn, drawn.ndim - 1 - event, chosen).squeeze(-1 - event)
 
     def log_prob(self, value: Any) -> Any:
-        if self._validate:
+        if self._validate_args:
             self._validate_sample(value)
         found = self.component_distribution.log_prob(self._apart(value))
         return (found + self.mixture_distribution.logits.log_softmax(-1)).logsumexp(-1)
 
     def cdf(self, value: Any) -> Any:
-        if self._validate:
+        if self._validate_args:
             self._validate_sample(value)
         return (self.component_distribution.cdf(self._apart(value)) * self.mixture_distribution.probs).sum(-1)
 

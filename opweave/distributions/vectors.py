@@ -135,7 +135,7 @@ class MultivariateNormal(Factored, Distribution):
         super().__init__(batch, loc._sizes[-1:], validate_args=validate_args)
         self._factor = factor_of(name, matrix)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def _expanded(self, batch_shape: Sequence[int]) -> Any:
         n = self._event_shape[0]
         return MultivariateNormal(
             self.loc.expand((*batch_shape, n)), scale_tril=self.scale_tril.expand((*batch_shape, n, n)),
@@ -195,7 +195,7 @@ class Independent(Distribution):
         self.base_dist, self.reinterpreted_batch_ndims = base_distribution, reinterpreted_batch_ndims
         super().__init__(batch[:kept], (*batch[kept:], *base_distribution.event_shape), validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def _expanded(self, batch_shape: Sequence[int]) -> Any:
         own = self._event_shape[: self.reinterpreted_batch_ndims]
         return Independent(self.base_dist.expand((*batch_shape, *own)), self.reinterpreted_batch_ndims, False)
 

@@ -19,7 +19,8 @@ from opweave.registry.autograd.graph import (
 from opweave.registry.errors import ArgumentError, AutogradError
 from opweave.registry.keys import GRAD, VIEW_BIT, need_memory, state
 from opweave.registry.op import ops
-from opweave.registry.tensor import Tensor, describe, take_place
+from opweave.registry.storage import Storage
+from opweave.registry.tensor import Tensor, describe, make, take_place
 
 
 def _get_requires_grad(self: Tensor) -> bool:
@@ -215,8 +216,13 @@ def detach_(self: Tensor) -> Tensor:
 
 
 def _data(self: Tensor) -> Tensor:
-    """The same data without history."""
-    return ops.aten.detach.default(self)
+    """The same data without history, as a tensor whose writes are not counted as this one's."""
+    storage = self._storage
+    if type(self) is not Tensor or type(storage) is not Storage or storage.owner is None or state.modes:
+        return ops.aten.detach.default(self)
+    found = make(storage.apart(), self._sizes, self._strides, self._offset, self._dtype, self._device)
+    found._keys = self._keys & ~GRAD
+    return found
 
 
 def _set_data(self: Tensor, value: Tensor) -> None:

@@ -34,7 +34,8 @@ from opweave.registry.tensor import Tensor, allocate_like
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
 
-def _sizes(op: str, size: Sequence[int]) -> tuple[int, ...]:
+def sizes_of(op: str, size: Sequence[int]) -> tuple[int, ...]:
+    """Sizes of a new tensor, none of them negative."""
     for extent in size:
         if extent < 0:
             raise ShapeError(
@@ -44,7 +45,7 @@ def _sizes(op: str, size: Sequence[int]) -> tuple[int, ...]:
 
 
 def _new(op: str, size: Sequence[int], dtype: DType | None, device: Any, memory_format: Any = None) -> TensorSpec:
-    strides = format_strides(op, _sizes(op, size), memory_format or contiguous_format)
+    strides = format_strides(op, sizes_of(op, size), memory_format or contiguous_format)
     return TensorSpec(tuple(size), strides, dtype or get_default_dtype(), parse_device(device))
 
 
@@ -86,7 +87,7 @@ def empty(size: Sequence[int], *, dtype: Any, layout: Any, device: Any, pin_memo
 def _empty_strided_spec(size: Any, stride: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> TensorSpec:
     if len(size) != len(stride) or any(step < 0 for step in stride):
         raise ShapeError("empty_strided: one non-negative stride a dimension", got=f"{list(size)}, {list(stride)}")
-    sizes = _sizes("empty_strided", size)
+    sizes = sizes_of("empty_strided", size)
     return TensorSpec(sizes, tuple(stride), dtype or get_default_dtype(), parse_device(device))
 
 

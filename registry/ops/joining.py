@@ -22,7 +22,7 @@ from opweave.registry.ops.kinds import Pieces, composite, concat as concatenatin
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import broadcast_shapes, common_device, result_type
 from opweave.registry.spec import TensorSpec
-from opweave.registry.strided import wrap_dim
+from opweave.registry.strided import Size, size_of, wrap_dim
 from opweave.registry.tape import Tape
 from opweave.registry.tensor import Tensor, allocate, allocate_like, describe
 
@@ -419,18 +419,18 @@ def broadcast_function(*tensors: Any) -> tuple[Tensor, ...]:
     return tuple(aten.broadcast_tensors.default(_listed(tensors)))
 
 
-def broadcast_shapes_function(*shapes: Any) -> tuple[int, ...]:
+def broadcast_shapes_function(*shapes: Any) -> Size:
     """The shape that tensors of these shapes have together; an int is a shape of one size.
 
     Examples
     --------
     >>> opweave.broadcast_shapes((2, 1), (3,))
-    (2, 3)
+    opweave.Size([2, 3])
     """
     sizes: tuple[int, ...] = ()
     for shape in shapes:
         sizes = broadcast_shapes("broadcast_shapes", sizes, (shape,) if isinstance(shape, int) else tuple(shape))
-    return sizes
+    return size_of(sizes)
 
 
 #: What takes its tensors written out.

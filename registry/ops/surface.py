@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from opweave.registry import binding, dtypes, families, replay
+from opweave.registry import binding, constructor, dtypes, families, replay
 from opweave.registry.autograd import surface as autograd_surface
 from opweave.registry.errors import DTypeError, UnsupportedError
 from opweave.registry.memory_format import strided
@@ -338,6 +338,7 @@ def _forms() -> dict[str, str]:
 _FORMS = _forms()
 
 _METHODS: dict[str, Any] = {
+    "new": constructor.new,
     "new_tensor": _factory(new_tensor),
     "to": copies.to,
     "cpu": _cpu,
@@ -422,6 +423,7 @@ def bind() -> None:
     for member, example in _EXAMPLES.items():
         member.__doc__ = f"{inspect.cleandoc(member.__doc__ or '')}\n\nExamples\n--------\n>>> {example}\n"
     autograd_surface.bind()
+    constructor.bind()
     taken = _own_names() - {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__getitem__", "__setitem__"}
     for name, function in {**_METHODS, **_operators()}.items():
         _bind(name, function)

@@ -1,5 +1,7 @@
 """Distributions beside PyTorch's: densities, moments, entropies, divergences, gradients; draws by their moments."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -549,3 +551,49 @@ def test_made_of_others_in_a_compiled_function():
         outcomes.append([found.item(), *(t.grad.numpy() for t in parameters)])
     for a, b in zip(*outcomes, strict=True):
         close(a, b, "distributions, compiled")
+
+
+def test_the_helpers_of_distributions() -> None:
+    dtype = "float64"
+    ours, theirs = opweave.distributions.utils, torch.distributions.utils
+    p = np.array([0.0, 0.25, 0.5, 1.0], dtype)
+    square = np.random.default_rng(0).standard_normal((2, 4, 4)).astype(dtype)
+    for name, args in [
+        ("clamp_probs", (p,)), ("probs_to_logits", (p,)), ("probs_to_logits", (p, True)), ("logits_to_probs", (p,)),
+        ("logits_to_probs", (p, True)), *(("tril_matrix_to_vec", (square, diag)) for diag in (-2, -1, 0, 1, 3)),
+        *(("vec_to_tril_matrix", (square[0, :, :3], diag)) for diag in (0, -1)),
+        ("vec_to_tril_matrix", (np.ones((2, 8), dtype), 1)), ("_sum_rightmost", (square, 2)), ("_sum_rightmost", (p, 0)),
+    ]:  # fmt: skip
+        mine = getattr(ours, name)(*[opweave.from_numpy(a.copy()) if isinstance(a, np.ndarray) else a for a in args])
+        other = getattr(theirs, name)(*[torch.from_numpy(a.copy()) if isinstance(a, np.ndarray) else a for a in args])
+        close(mine.numpy(), other.numpy(), "distributions", (name, args[1:]))
+    with pytest.raises(ValueError, match="a lower triangle up to diagonal 0 has another number of elements"):
+        ours.vec_to_tril_matrix(opweave.ones(5))
+    with pytest.raises(TypeError, match="tril_matrix_to_vec: diag must be in"):
+        ours.tril_matrix_to_vec(opweave.ones(2, 2), 2)
+
+
+def test_a_users_distribution_is_expanded_as_its_own_class() -> None:
+    class Shifted(opweave.distributions.Normal):
+        def __init__(self, shift: float) -> None:
+            self.shift = shift
+            super().__init__(opweave.tensor(shift), opweave.tensor(2.0))
+
+        def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+            new = self._get_checked_instance(Shifted, _instance)
+            new.shift = self.shift
+            return super().expand(batch_shape, new)
+
+    class Plain(opweave.distributions.Normal):
+        pass
+
+    wide = Shifted(1.5).expand((3,))
+    assert type(wide) is Shifted and wide.shift == 1.5 and wide.loc.tolist() == [1.5] * 3 and wide.batch_shape == (3,)
+    assert type(Plain(0.0, 1.0).expand((2,))) is Plain and wide.log_prob(opweave.ones(3)).shape == (3,)
+
+    class Own(opweave.distributions.Normal):
+        def __init__(self) -> None:
+            super().__init__(0.0, 1.0)
+
+    with pytest.raises(NotImplementedError, match="Own: a subclass with an __init__ of its own needs an expand"):
+        Own().expand((2,))
