@@ -14,7 +14,7 @@ _STDLIB = frozenset(sys.stdlib_module_names) | {"builtins", "__future__"}
 _LIBRARIES = frozenset(
     {
         "opweave", "numpy", "triton", "cupy", "optree", "ml_dtypes", "llvmlite", "networkx", "sympy", "mpmath", "scipy",
-        "torch", "tvm_ffi",
+        "torch", "tvm_ffi", "einops",
         "typing_extensions", "pytest", "_pytest", "pluggy", "hypothesis", "_distutils_hack", "setuptools",
         "pkg_resources", "coverage", "debugpy", "pydevd",
     }

@@ -57,7 +57,7 @@ _CACHED = type(functools.lru_cache(None)(len))
 _GETTERS = (operator.attrgetter, operator.itemgetter, operator.methodcaller)
 _PLAIN = (int, str, bytes)
 #: Classes of the standard library that are written in Python and keep what they have in attributes.
-_IN_PYTHON = frozenset("collections types argparse string typing fractions functools dataclasses".split())
+_IN_PYTHON = frozenset("collections types argparse string typing fractions functools dataclasses einops".split())
 #: Closed-over arrays up to this size are compared by content at each call; larger ones must be tensors.
 _ARRAY_BYTES = 1024
 #: What a tensor tells that neither its layout nor its place in autograd decides.

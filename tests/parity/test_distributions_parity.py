@@ -560,7 +560,8 @@ def test_the_helpers_of_distributions() -> None:
     square = np.random.default_rng(0).standard_normal((2, 4, 4)).astype(dtype)
     for name, args in [
         ("clamp_probs", (p,)), ("probs_to_logits", (p,)), ("probs_to_logits", (p, True)),
-        ("logits_to_probs", (p,)), ("logits_to_probs", (p, True)), *(("tril_matrix_to_vec", (square, diag)) for diag in (-2, -1, 0, 1, 3)),
+        ("logits_to_probs", (p,)), ("logits_to_probs", (p, True)),
+        *(("tril_matrix_to_vec", (square, diag)) for diag in (-2, -1, 0, 1, 3)),
         *(("vec_to_tril_matrix", (square[0, :, :3], diag)) for diag in (0, -1)),
         ("vec_to_tril_matrix", (np.ones((2, 8), dtype), 1)), ("_sum_rightmost", (square, 2)),
         ("_sum_rightmost", (p, 0)),

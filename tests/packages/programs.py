@@ -1,0 +1,253 @@
+"""Programs of packages written for PyTorch, as they are, with opweave for `torch`: beside PyTorch's results.
+
+python tests/packages/programs.py reference FILE [PART]    # PyTorch and the packages
+python tests/packages/programs.py check FILE [PART]        # opweave and the packages
+
+PART is a part of the programs' names, or several with commas between: those are tried that have one. A program takes the module and gives tensors by
+name; weights follow from names and sizes, so that both have the same.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from models import fill
+
+#: Of the greatest element of a result.
+TOLERANCE = 3e-4
+Found = dict[str, Any]
+
+
+def draw(torch: Any, *sizes: int, seed: int = 0) -> Any:
+    """Standard normal numbers, the same for both."""
+    return torch.from_numpy(np.random.default_rng(seed).standard_normal(sizes).astype(np.float32))
+
+
+def whole(torch: Any, below: int, *sizes: int, seed: int = 0) -> Any:
+    """Whole numbers, the same for both."""
+    return torch.from_numpy(np.random.default_rng(seed).integers(0, below, sizes))
+
+
+def gradients(name: str, module: Any) -> Found:
+    """Of a module's parameters, after a backward pass."""
+    return {f"{name} {key}": p.grad for key, p in module.named_parameters() if p.grad is not None}
+
+
+def filled(torch: Any, module: Any) -> Any:
+    """A module with weights that only its names and sizes decide."""
+    fill(torch, module)
+    return module
+
+
+def differential_equations(torch: Any) -> Found:
+    import torchdiffeq
+
+    w, y0, found = draw(torch, 2, 2, seed=1).requires_grad_(), draw(torch, 3, 2, seed=2).requires_grad_(), Found()
+    times = torch.linspace(0, 1, 5)
+    for method in ("dopri5", "rk4", "bosh3", "adaptive_heun", "implicit_adams"):
+        path = torchdiffeq.odeint(
+            lambda s, y: torch.tanh(y @ w) - y * s, y0, times, method=method, rtol=1e-5, atol=1e-6
+        )
+        found |= {method: path, f"{method} gradients": torch.autograd.grad(path.pow(2).sum(), [w, y0])[0]}
+    return found
+
+
+def gaussian_processes(torch: Any) -> Found:
+    import gpytorch
+
+    x = draw(torch, 20, 2, seed=1)
+    y = torch.sin(x[:, 0]) + 0.1 * x[:, 1]
+
+    class Model(gpytorch.models.ExactGP):
+        def __init__(self, likelihood: Any) -> None:
+            super().__init__(x, y, likelihood)
+            self.mean = gpytorch.means.ConstantMean()
+            self.covariance = gpytorch.kernels.ScaleKernel(gpytorch.kernels.MaternKernel(ard_num_dims=2))
+
+        def forward(self, at: Any) -> Any:
+            return gpytorch.distributions.MultivariateNormal(self.mean(at), self.covariance(at))
+
+    likelihood = gpytorch.likelihoods.GaussianLikelihood()
+    model = Model(likelihood)
+    step, losses = torch.optim.Adam(model.parameters(), lr=0.1), list[Any]()
+    marginal = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
+    for _ in range(10):
+        step.zero_grad()
+        loss = -marginal(model(x), y)
+        loss.backward()
+        step.step()
+        losses.append(loss.detach())
+    model.eval(), likelihood.eval()
+    with torch.no_grad():
+        told = likelihood(model(draw(torch, 5, 2, seed=9)))
+    return {"losses": torch.stack(losses), "mean": told.mean, "variance": told.variance}
+
+
+def flows(torch: Any) -> Found:
+    import nflows.distributions
+    import nflows.flows
+    import nflows.transforms
+    import zuko
+
+    splines = nflows.transforms.MaskedPiecewiseRationalQuadraticAutoregressiveTransform(
+        features=4, hidden_features=16, num_bins=5, tails="linear", tail_bound=3.0
+    )
+    own = nflows.flows.Flow(splines, nflows.distributions.StandardNormal([4]))
+    loss = -filled(torch, own).log_prob(draw(torch, 10, 4, seed=3))
+    loss.mean().backward()
+    found = {"nflows": loss, **gradients("nflows", own)}
+    for name in ("NSF", "MAF", "NICE", "CNF"):
+        flow = filled(torch, getattr(zuko.flows, name)(3, 2, **({} if name == "CNF" else {"transforms": 2}))).double()
+        loss = -flow(draw(torch, 7, 2, seed=2).double()).log_prob(draw(torch, 7, 3, seed=3).double())
+        loss.mean().backward()
+        found |= {name: loss, **gradients(name, flow)}
+    return found
+
+
+def images(torch: Any) -> Found:
+    import kornia
+
+    x = draw(torch, 2, 3, 16, 20, seed=1).abs()
+    f, g, c = kornia.filters, kornia.geometry, kornia.color
+    found = {
+        "gaussian": f.gaussian_blur2d(x, (5, 5), (1.5, 1.5)), "sobel": f.sobel(x), "median": f.median_blur(x, (3, 3)),
+        "canny": f.canny(x)[0], "bilateral": f.bilateral_blur(x, (3, 3), 0.1, (1.5, 1.5)),
+        "rotate": g.rotate(x, torch.tensor([30.0, -20.0])), "resize": g.resize(x, (8, 9)), "pyrdown": g.pyrdown(x),
+        "warp": g.warp_affine(x, torch.eye(3)[None, :2].repeat(2, 1, 1) + 0.05 * draw(torch, 2, 2, 3), (12, 10)),
+        "elastic": g.elastic_transform2d(x, draw(torch, 2, 2, 16, 20, seed=8)),
+    }  # fmt: skip
+    return found | {name: getattr(c, f"rgb_to_{name}")(x / x.max()) for name in ("hsv", "lab", "luv", "yuv", "hls")}
+
+
+def metrics(torch: Any) -> Found:
+    import torchmetrics
+
+    guessed = torch.softmax(draw(torch, 50, 4, seed=1), -1)
+    labels, found = whole(torch, 4, 50, seed=2), Found()
+    for name in ("Accuracy", "F1Score", "AUROC", "ConfusionMatrix", "CohenKappa", "CalibrationError", "JaccardIndex"):
+        metric = getattr(torchmetrics, name)(task="multiclass", num_classes=4)
+        metric.update(guessed[:20], labels[:20])
+        metric.update(guessed[20:], labels[20:])
+        found[name] = metric.compute()
+    for name in ("MeanSquaredError", "R2Score", "PearsonCorrCoef", "SpearmanCorrCoef", "KendallRankCorrCoef"):
+        found[name] = getattr(torchmetrics, name)()(draw(torch, 30, seed=3), draw(torch, 30, seed=4))
+    return found
+
+
+def graphs(torch: Any) -> Found:
+    import torch_geometric.nn as layers
+
+    x, found = draw(torch, 6, 8, seed=1), Found()
+    edges = torch.tensor([[0, 1, 2, 3, 4, 5, 0, 2], [1, 0, 3, 2, 5, 4, 2, 0]])
+    made = {
+        "gcn": layers.GCNConv(8, 4), "gat": layers.GATConv(8, 4, heads=2), "sage": layers.SAGEConv(8, 4),
+        "gin": layers.GINConv(torch.nn.Linear(8, 4)), "transformer": layers.TransformerConv(8, 4, heads=2),
+        "cheb": layers.ChebConv(8, 4, K=3), "edge": layers.EdgeConv(torch.nn.Linear(16, 4)),
+        "gated": layers.GatedGraphConv(8, 2), "residual": layers.ResGatedGraphConv(8, 4),
+    }  # fmt: skip
+    for name, layer in made.items():
+        found[name] = filled(torch, layer)(x, edges)
+        found[name].pow(2).mean().backward()
+        found |= gradients(name, layer)
+    return found
+
+
+def diffusion(torch: Any) -> Found:
+    import diffusers
+
+    net = diffusers.UNet2DConditionModel(
+        sample_size=16, block_out_channels=(16, 32), layers_per_block=1, attention_head_dim=8, norm_num_groups=8,
+        down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"), up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
+        cross_attention_dim=24,
+    )  # fmt: skip
+    noise = filled(torch, net.eval())(
+        draw(torch, 2, 4, 16, 16, seed=1), torch.tensor([3, 11]), draw(torch, 2, 5, 24, seed=2)
+    )
+    noise.sample.pow(2).mean().backward()
+    found = {"unet": noise.sample, **gradients("unet", net)}
+    for name in ("DDIM", "EulerDiscrete", "DPMSolverMultistep", "PNDM", "HeunDiscrete", "UniPCMultistep"):
+        scheduler = getattr(diffusers, f"{name}Scheduler")()
+        scheduler.set_timesteps(8)
+        x = draw(torch, 1, 3, 4, 4, seed=1)
+        for i, at in enumerate(scheduler.timesteps):
+            scaled = scheduler.scale_model_input(x, at)
+            x = scheduler.step(0.1 * draw(torch, 1, 3, 4, 4, seed=10 + i) + 0.05 * scaled, at, x).prev_sample
+        found[name] = x
+    return found
+
+
+def sparse_maxima(torch: Any) -> Found:
+    import entmax
+
+    x, found = draw(torch, 4, 9, seed=1).requires_grad_(), Found()
+    for name in ("sparsemax", "entmax15", "entmax_bisect", "normmax_bisect"):
+        result = getattr(entmax, name)(x, dim=-1)
+        found |= {name: result, f"{name} gradient": torch.autograd.grad((result * draw(torch, 4, 9)).sum(), x)[0]}
+    return found
+
+
+PROGRAMS: dict[str, Callable[[Any], Found]] = {
+    f.__name__: f
+    for f in (
+        differential_equations, gaussian_processes, flows, images, metrics, graphs, diffusion, sparse_maxima,
+    )
+}  # fmt: skip
+
+
+def results(torch: Any, part: str) -> dict[str, dict[str, np.ndarray]]:
+    """What the programs give, as arrays."""
+    found: dict[str, dict[str, np.ndarray]] = {}
+    for name, program in PROGRAMS.items():
+        if any(p in name for p in part.split(",")):
+            torch.manual_seed(0)
+            random.seed(0)
+            found[name] = {key: np.array(value.detach().numpy()) for key, value in program(torch).items()}
+    return found
+
+
+def write_references(path: str, part: str) -> None:
+    """What PyTorch makes of the programs."""
+    import torch
+
+    # The index's torchvision is built for CUDA: its library does not load for CPUs, nor are there its ops.
+    registered = torch.library.register_fake
+    torch.library.register_fake = lambda op, *args, **about: (
+        (lambda fn: fn) if str(op).startswith("torchvision") else registered(op, *args, **about)
+    )
+    flat = {f"{name}/{key}": value for name, all_of in results(torch, part).items() for key, value in all_of.items()}
+    np.savez(path, **flat)  # pyright: ignore[reportArgumentType]  # of its names none is an option
+
+
+def check(path: str, part: str) -> bool:
+    """Whether opweave makes the same of them."""
+    import opweave.compat
+
+    opweave.compat.install(force=True)
+    import torch
+
+    known, good = np.load(path), True
+    for name, found in results(torch, part).items():
+        wanted = {key.removeprefix(f"{name}/"): known[key] for key in known.files if key.startswith(f"{name}/")}
+        wrong = [key for key in {*wanted, *found} if not _agree(found.get(key), wanted.get(key))]
+        print(f"{name}: {len(wanted) - len(wrong)} of {len(wanted)} right {' '.join(wrong)}")
+        good &= not wrong
+    return good
+
+
+def _agree(found: np.ndarray | None, wanted: np.ndarray | None) -> bool:
+    if found is None or wanted is None or (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
+        return False
+    scale = np.abs(wanted).max(initial=0) if wanted.dtype.kind == "f" else 0
+    return np.allclose(found, wanted, rtol=0, atol=TOLERANCE * scale + 1e-6 * (scale > 0), equal_nan=True)
+
+
+if __name__ == "__main__":
+    part = sys.argv[3] if len(sys.argv) > 3 else ""
+    if sys.argv[1] == "reference":
+        write_references(sys.argv[2], part)
+    else:
+        sys.exit(0 if check(sys.argv[2], part) else 1)
