@@ -56,7 +56,9 @@ _numbers = st.one_of(
     st.sampled_from([0, 1, -1, 16, 17, 2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 2**40, 2**63 - 1, 2**63, 2**63 + 16]),
     st.integers(-(2**33), 2**33), st.booleans(), st.sampled_from([0.0, -0.0, 1.0, 1.5]), st.none(), _pointers,
 )  # fmt: skip
-_constants = st.sampled_from([1, True, 1.0, 0, False, 0.0, -0.0, None, "1", "int", 16, 16.0, tl.int32, tl.int64, "int32"])
+_constants = st.sampled_from(
+    [1, True, 1.0, 0, False, 0.0, -0.0, None, "1", "int", 16, 16.0, tl.int32, tl.int64, "int32"]
+)
 
 
 @given(st.lists(st.tuples(_pointers, _numbers, _numbers, _numbers, _numbers, _constants), min_size=12, max_size=30))
