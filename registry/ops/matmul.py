@@ -243,14 +243,19 @@ baddbmm = extern(
 
 @mm.replaying
 @bmm.replaying
-def _replay_product(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
+def replay_product(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
     a, b = args
-    if a._dtype.kind not in "fc" or a._dtype.compute is not a._dtype:
+    left, right, made = tape.value(a), tape.value(b), tape.made(result)
+    if narrow.call is not None and a._dtype in _NARROW and result._device.is_host:
+        if result._dtype is not (dtypes.int32 if a._dtype is dtypes.int8 else a._dtype):
+            raise NotTaped("sums of another type")
+        if made.sizes[-1] == 1:
+            raise NotTaped("a column, which is computed as a row")
+    elif a._dtype.kind not in "fc" or a._dtype.compute is not a._dtype:
         raise NotTaped("a product that is no library call")
-    for t in args:
-        if _for_blas(np, t._array) is not t._array:
-            raise NotTaped("a copy")
-    tape.multiply(tape.value(a), tape.value(b), tape.made(result))
+    elif any(_for_blas(np, t._array) is not t._array for t in args):
+        raise NotTaped("a copy")
+    tape.multiply(left, right, made)
 
 
 @addmm.replaying
@@ -258,7 +263,9 @@ def _replay_scaled(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], re
     term, a, b, *factors = args
     if any(factor != 1 for factor in (*factors, *kwargs.values())):
         raise NotTaped("factors")
-    _replay_product(tape, (a, b), {}, result)
+    if a._dtype in _NARROW:
+        raise NotTaped("a sum that is rounded once")
+    replay_product(tape, (a, b), {}, result)
     made = tape.value(result)
     tape.map(np.add, [made, tape.value(term)], made)
 

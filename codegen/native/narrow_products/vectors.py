@@ -236,10 +236,14 @@ class Vectors:
         return f.op(f"shufflevector <{n} x {kind}> {one}, <{n} x {kind}> poison, <{n} x i32> zeroinitializer")
 
     def _micro(self, high: int, vectors: int) -> str:
-        """Rows by registers of columns; `more`: add to what is there. `a_row`, `a_step` and `pitch` count bytes."""
+        """Rows by registers of columns; `more`: add to what is there. `a_row`, `a_step` and `pitch` count bytes.
+
+        Sums begin at what the products of each row come out higher, less than 0 (`less`).
+        """
         f = Function(
             "internal void", f"micro.{high}x{vectors}",
-            ["i64 k", "ptr a", "i64 a_row", "i64 a_step", "ptr b", "ptr c", "i64 pitch", "i64 more", "ptr ahead"],
+            ["i64 k", "ptr a", "i64 a_row", "i64 a_step", "ptr b", "ptr c", "i64 pitch", "i64 more", "ptr ahead",
+             "ptr less"],
             "noinline",
         )  # fmt: skip
         step, more, width = f.param("a_step"), f.param("more"), vectors * self.lanes
@@ -247,9 +251,13 @@ class Vectors:
         starts = [f.at("%c", f.param("pitch") * r, "i8") for r in range(high)]
         places = [[f.at(start, v * self.lanes, "i32") for v in range(vectors)] for start in starts]
         sums = [[f.room(self.sums) for _ in range(vectors)] for _ in range(high)]
-        for row in sums:
+        for r, row in enumerate(sums):
+            first = "zeroinitializer"
+            if self.shifted:
+                less = f.op(f"load i32, ptr {f.at('%less', r, 'i32')}")
+                first = self._splat(f, "i32", f.op(f"sub i32 0, {less}"))
             for slot in row:
-                f.line(f"store {self.sums} zeroinitializer, ptr {slot}")
+                f.line(f"store {self.sums} {first}, ptr {slot}")
         with f.when(more.equals(1)):
             for row, at in zip(sums, places, strict=True):
                 for slot, place in zip(row, at, strict=True):
@@ -310,8 +318,8 @@ class Vectors:
         k, down, across, columns = (f.param(name) for name in ("k", "a_row", "b_column", "columns"))
         whole = k // count * count
         sums = [f.room(self.sums) for _ in range(4)]
-        # VNNI wants one side without a sign: what it is higher by is taken off here, or when results are put in place.
-        unsigned, alone = self.kind.stored == "i8", self.kind.stored == "i8" and not self.shifted
+        # VNNI wants one side without a sign: what it is higher by is taken off.
+        unsigned = self.kind.stored == "i8"
         less = f.room("i32")
 
         def some(place: str, at: Int, left: Int | None) -> str:
@@ -340,7 +348,7 @@ class Vectors:
         for many, start in ((4, f.const(0)), (1, columns & -4)):
             with f.loop(0, f.param("rows")) as r:
                 a = f.at("%a", r * down, self.memory)
-                if alone:
+                if unsigned:
                     summed(sums[:1], lambda at, left, a=a: [(f"splat (i32 {HIGH})", some(a, at, left))])
                     f.line(f"store i32 {self._total(f, f.op(f'load {self.sums}, ptr {sums[0]}'))}, ptr {less}")
                 with f.loop(start, columns & -4 if many == 4 else columns, many) as j:
@@ -355,7 +363,7 @@ class Vectors:
                     summed(sums[:many], products)
                     for i in range(many):
                         total = self._total(f, f.op(f"load {self.sums}, ptr {sums[i]}"))
-                        if alone:
+                        if unsigned:
                             total = f.op(f"sub i32 {total}, {f.op(f'load i32, ptr {less}')}")
                         f.line(f"store {self.kind.total} {total}, ptr {f.at('%to', r * self.width + j + i, 'i32')}")
         return f.end()
