@@ -178,7 +178,7 @@ class _Module(Tiles):
         m, k, n = (c[name] for name in "mkn")
         never = f.const(0).equals(1)
         turnable = c["a_column"].equals(1).both(c["b_row"].equals(1))
-        dotted = turnable.both(m <= FEW) if size > 1 else never
+        dotted = turnable.both(m <= FEW) if self.dots else never
         turned = never
         if self.kind.tiles:
             # What is packed, and turned at the end, takes less than packing the right operand.
@@ -198,7 +198,7 @@ class _Module(Tiles):
             half = height.up(2 * self.lanes) * self.lanes
             height = few.choose(half, height)
         row_blocks = m.up(height)
-        direct = along.both((k % size).equals(0)) if size == 2 else in_place.either(dotted)
+        direct = (along.both((k % size).equals(0)) if size == 2 else in_place).either(dotted)
         if self.kind.tiles:
             lines = ((c["a_row"] * self.item | c["a"]) & (ROW_BYTES - 1)).equals(0)
             direct = along.both((panels <= READ_TWICE).either(dotted).either(lines))

@@ -111,6 +111,8 @@ class Vectors:
         self.depth = DEPTH if kind.size > 1 else DEPTH_SINGLE
         self.rate = (RATE_TILES if kind.tiles else RATE)[kind.size]
         self.shifted = kind.stored == "i8" and kind.size > 1 and not kind.tiles
+        #: Whether a row or two are multiplied without packing, where columns lie in one piece.
+        self.dots = kind.size > 1 or kind.stored in ("half", "bfloat")
         self.name = f"opweave_multiply_{kind.stored}"
 
     def _vectors(self) -> range:
@@ -307,10 +309,10 @@ class Vectors:
 
     def _dots(self) -> str:
         """Sums of rows and of columns that both lie in one piece, four columns at a time: nothing is packed."""
-        if self.kind.size == 1:
+        if not self.dots:
             return _NO_DOTS
         count = self.lanes * self.kind.size
-        vector, bits = f"<{count} x {self.memory}>", f"<{self.lanes} x i32>"
+        vector, bits = f"<{count} x {self.memory}>", self.groups
         f = Function(
             "internal void", "dots",
             ["i64 k", "ptr a", "i64 a_row", "ptr b", "i64 b_column", "i64 rows", "i64 columns", "ptr to"], "noinline",
@@ -328,7 +330,7 @@ class Vectors:
                 f"load {vector}, ptr {here}, align {self.item}" if left is None
                 else f"call {vector} @first.{count}(ptr {here}, i64 {left})"
             )  # fmt: skip
-            return f.op(f"bitcast {vector} {value} to {bits}")
+            return self._wide(f, value, count) if self.kind.size == 1 else f.op(f"bitcast {vector} {value} to {bits}")
 
         def summed(slots: list[str], step: Callable[[Int, Int | None], list[tuple[str, str]]]) -> None:
             """Sums of products of what is given for each place."""
