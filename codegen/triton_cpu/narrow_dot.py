@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from opweave.codegen.instructions.emit import Buffer, splat, vector
-from opweave.codegen.instructions.operands import Operand, Register
+from opweave.codegen.instructions.operands import ZEROS, Operand, Register
 from opweave.codegen.native import amx
 from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, replaced
@@ -55,19 +55,24 @@ def multiply(cx: Context, narrow: Narrow, a: Value, b: Value, out: Buffer) -> No
 def pack_rows(cx: Context, narrow: Narrow, v: Value, target: Buffer) -> None:
     """Write the left operand to a buffer of its rows, which may have more columns, as it is multiplied."""
     em, elem, (m, k) = cx.em, v.type.elem, v.type.dims
-    depth = LANES * narrow.size
-    if v not in cx.buffers and m % LANES == 0 and k % depth == 0 and contiguous_dimension(cx, v) == 0:
+    count = min(LANES, k // narrow.size)
+    if v not in cx.buffers and m % LANES == 0 and k % (count * narrow.size) == 0 and contiguous_dimension(cx, v) == 0:
 
         def tile(idx: Indices) -> None:
-            """A square of groups, of rows from `idx` on."""
-            groups = [_group(cx, narrow, v, idx, 1, g * narrow.size) for g in range(LANES)]
+            """A square of groups, of rows from `idx` on; where there are fewer, it is filled up."""
+            groups: list[Operand] = [_group(cx, narrow, v, idx, 1, g * narrow.size) for g in range(count)]
+            groups += [ZEROS] * (LANES - count)
             for j, line in enumerate(transposed(cx, groups, "i32")):
                 at = em.add(em.mul(em.add(idx[0].value, j), target.shape[1]), idx[1].value)
                 place = em.offset(target.pointer, at, elem)
-                _store(cx, LANES, line, place)
+                if count < LANES:
+                    some = ", ".join(f"i32 {i}" for i in range(count))
+                    kind = vector("i32", LANES)
+                    line = em.inst(f"shufflevector {kind} {line}, {kind} poison, <{count} x i32> <{some}>")
+                _store(cx, count, line, place)
 
         with cx.lanes(LANES):
-            _walk(cx, v, 1, depth, lambda idx: vector_loop(cx, m, [v], [], idx, 0, tile))
+            _walk(cx, v, 1, count * narrow.size, lambda idx: vector_loop(cx, m, [v], [], idx, 0, tile))
         return
 
     def body(idx: Indices) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -80,7 +80,7 @@ def test_few_places_of_many(dtype: str, sizes: tuple[int, ...], named: tuple[Any
     places = tuple(part if isinstance(part, slice) else np.asarray(part, np.int64) for part in named)
     expected = _doubles(x).copy()
     values = ow.from_numpy(rng.standard_normal(expected[places].shape)).to(x.dtype)
-    np.add.at(expected, places, _doubles(values))
+    np.add.at(expected, cast(Any, places), _doubles(values))
     indices = [None if isinstance(part, slice) else ow.from_numpy(part) for part in places]
     found = ow.index_put(x, indices, values, True)
     np.testing.assert_allclose(_doubles(found), expected, rtol=STEP[dtype], atol=STEP[dtype] / 8)
