@@ -11,6 +11,7 @@ the slab.
 A product of float32 is made by `narrow_products` where the machine has registers of 512 bits, since BLAS would pack an
 operand again for each slab: if it has few rows or its result stays in the cache, unless a kernel follows slabs and few
 terms are summed; and if no kernel follows, rows of the left operand lie in one piece, and the result is not very large.
+So are batches of matrices that no kernel follows, unless these are small.
 
 A slab of a few rows, or of one column, is multiplied without BLAS (`native/vector_products.py`), which would copy the
 matrix to pack it.
@@ -211,11 +212,13 @@ def loop_of(dtype: DType) -> tuple[int, int] | None:
 def is_own(dtype: DType, out: Sequence[Any], k: Any) -> bool:
     """Whether native code of one's own may make a product, as `product.ll` decides; as of `native_product`."""
     m, n = out[-2:]
-    if dtype is not dtypes.float32 or math.prod(size for size in out[:-2] if isinstance(size, int)) != 1:
+    if dtype is not dtypes.float32:
         return False
-    if not all(isinstance(size, int) for size in (m, n, k)):
+    if not all(isinstance(size, int) for size in (*out, k)):
         return True
-    return m > 1 and n >= _BROAD and m * n * k >= _MANY and (m <= LONG or m * n <= OWN)
+    each, matrices = m * n * k, math.prod(out[:-2])
+    enough = each * matrices >= _MANY and (matrices == 1 or each > SMALL)
+    return m > 1 and n >= _BROAD and enough and (m <= LONG or m * n <= OWN)
 
 
 #: Where `product.ll` finds the address of that code, once a product was asked for that it makes.

@@ -313,7 +313,11 @@ which:                                                   ; BLAS packs operands f
   %long = icmp sgt i64 %terms, @MANY@
   %own.0 = and i1 %fit, %several.rows
   %own.1 = and i1 %broad, %long
-  %own.2 = and i1 %single, %single.matrix
+  %each.terms = mul i64 %area, %k
+  %each.large = icmp sgt i64 %each.terms, @SMALL@
+  %each.alone = and i1 %each.large, %unattended
+  %of.its.own = or i1 %single.matrix, %each.alone
+  %own.2 = and i1 %single, %of.its.own
   %own.3 = and i1 %own.0, %own.1
   %own.4 = and i1 %own.2, %own.3
   %wide = load i8, ptr @opweave_product_wide
