@@ -11,6 +11,10 @@ the slab.
 A product of float32 is made by `narrow_products` where the machine has registers of 512 bits, since BLAS would pack an
 operand again for each slab: if it has few rows or its result stays in the cache, unless a kernel follows slabs and few
 terms are summed; and if no kernel follows, rows of the left operand lie in one piece, and the result is not very large.
+So are batches of matrices that no kernel follows, unless these are small.
+
+A slab of a few rows, or of one column, is multiplied without BLAS (`native/vector_products.py`), which would copy the
+matrix to pack it.
 
 Where NumPy's BLAS is not OpenBLAS, NumPy multiplies.
 """
@@ -29,6 +33,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from opweave.codegen import narrow_products, native
+from opweave.codegen.native import vector_products
 from opweave.registry import dtypes, forking
 from opweave.registry.dataclass import dataclass
 from opweave.registry.dtypes import DType
@@ -207,11 +212,13 @@ def loop_of(dtype: DType) -> tuple[int, int] | None:
 def is_own(dtype: DType, out: Sequence[Any], k: Any) -> bool:
     """Whether native code of one's own may make a product, as `product.ll` decides; as of `native_product`."""
     m, n = out[-2:]
-    if dtype is not dtypes.float32 or math.prod(size for size in out[:-2] if isinstance(size, int)) != 1:
+    if dtype is not dtypes.float32:
         return False
-    if not all(isinstance(size, int) for size in (m, n, k)):
+    if not all(isinstance(size, int) for size in (*out, k)):
         return True
-    return m > 1 and n >= _BROAD and m * n * k >= _MANY and (m <= LONG or m * n <= OWN)
+    each, matrices = m * n * k, math.prod(out[:-2])
+    enough = each * matrices >= _MANY and (matrices == 1 or each > SMALL)
+    return m > 1 and n >= _BROAD and enough and (m <= LONG or m * n <= OWN)
 
 
 #: Where `product.ll` finds the address of that code, once a product was asked for that it makes.
@@ -378,6 +385,7 @@ def source(word: str = "i64", wide: bool = False) -> str:
     }  # fmt: skip
     slabs = [_source(f"opweave_gemm_{t.name}", real, word) for t, (_, real) in _GEMM.items()]
     small = [_small(real) for _, real in _GEMM.values()]
+    small += [vector_products.source(real, 512 if wide else 256) for _, real in _GEMM.values()]
     # Unrolled, blocks are no faster, and take long to compile.
     rolled = '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}\n'
     return "\n".join([native.source("clock", "kernel", "product", numbers=numbers), *small, *slabs, rolled])
@@ -440,11 +448,26 @@ def _source(name: str, real: str, word: str) -> str:
         f"  %few = icmp sle i64 %volume, {SMALL}",
         f"  %beside = icmp eq i64 %tb, {_PLAIN}",
         "  %small = and i1 %few, %beside",
-        "  br i1 %small, label %blocks, label %large",
-        "blocks:",
         f"  %upright = icmp eq i64 %ta, {_PLAIN}",
         "  %a.down = select i1 %upright, i64 %lda, i64 1",
         "  %a.along = select i1 %upright, i64 1, i64 %lda",
+        "  %b.down = select i1 %beside, i64 %ldb, i64 1",
+        "  %b.along = select i1 %beside, i64 1, i64 %ldb",
+        "  %one.row = icmp eq i64 %height, 1",
+        "  %one.column = icmp eq i64 %width, 1",
+        f"  %flat = icmp sle i64 %height, {vector_products.ROWS}",
+        "  %unlike.blocks = xor i1 %small, true",
+        "  %flat.large = and i1 %flat, %unlike.blocks",
+        "  %narrow = or i1 %one.row, %one.column",
+        "  %vectors = or i1 %narrow, %flat.large",
+        "  br i1 %vectors, label %vector, label %matrix",
+        "vector:",
+        f'  %made = call i1 @"vector.{real}"(i64 %height, i64 %width, i64 %k, ptr %a.p, i64 %a.down, i64 %a.along,'
+        " ptr %b.p, i64 %b.down, i64 %b.along, ptr %c.p, i64 %ldc)",
+        "  br i1 %made, label %multiplied, label %matrix",
+        "matrix:",
+        "  br i1 %small, label %blocks, label %large",
+        "blocks:",
         f'  call void @"small.{real}"(i64 %height, i64 %width, i64 %k, ptr %a.p, i64 %a.down, i64 %a.along,'
         " ptr %b.p, i64 %ldb, ptr %c.p, i64 %ldc)",
         "  br label %multiplied",

@@ -162,16 +162,21 @@ def float_code() -> Any:
 class _Native(NamedTuple):
     call: Callable[..., None]
     address: int
+    loop: int
 
 
 @functools.cache
 def _native(stored: str) -> _Native:
     launch, pool = (load_heavy(f"opweave.codegen.native.{name}") for name in ("launch", "pool"))
     name = f"opweave_multiply_{stored}"
-    loaded = _code(stored).load((name, f"{name}_run"), {"opweave_run": pool.run_address()})
-    return _Native(
-        launch.words_function("products", _WORDS, loaded.address(f"{name}_run"), loaded), loaded.address(name)
-    )
+    loaded = _code(stored).load((name, f"{name}_run", f"{name}_loop"), {"opweave_run": pool.run_address()})
+    call = launch.words_function("products", _WORDS, loaded.address(f"{name}_run"), loaded)
+    return _Native(call, loaded.address(name), loaded.address(f"{name}_loop"))
+
+
+def loop_of(dtype: DType) -> tuple[int, int]:
+    """The address of a product as a loop (see `registry.tape`), and what it is given besides."""
+    return _native(STORED[dtype][0]).loop, 0
 
 
 def source(dtype: DType, machine: Any) -> str:

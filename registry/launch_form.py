@@ -156,6 +156,11 @@ def flattened(value: Any) -> tuple[list[Any], list[Any], Any]:
     return flatten(value, is_leaf=_is_leaf, none_is_leaf=True, namespace=_NAMESPACE)
 
 
+def leaves(value: Any) -> Sequence[Any]:
+    """Leaves of an argument."""
+    return (value,) if _is_leaf(value) else flattened(value)[1]
+
+
 def is_operand(value: Any) -> bool:
     """Whether a value is an operand of its own."""
     return value is None or isinstance(value, (Tensor, Symbolic, bool, int, float, str))

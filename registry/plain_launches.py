@@ -17,7 +17,7 @@ from opweave.registry import forking
 from opweave.registry.errors import ArgumentError, OpweaveError, user_frame, user_frame_of
 from opweave.registry.interrupts import let_through
 from opweave.registry.keys import PYTHON_BIT, before_modes, state
-from opweave.registry.launch_form import flattened
+from opweave.registry.launch_form import leaves
 from opweave.registry.loading import load_triton
 from opweave.registry.tensor import Tensor
 from opweave.registry.triton.effects import surely_written
@@ -111,12 +111,12 @@ def _explained(kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any], error
 def _is_watched(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a mode, or a subclass among the tensors, has to see a launch."""
     modes = bool(state.modes)
-    for value in (*args, *kwargs.values()):
+    for value in (*args, *(value for name, value in kwargs.items() if name != "grid")):
         if isinstance(value, Tensor):
             if modes or value._keys & PYTHON_BIT:
                 return True
         elif not isinstance(value, _NUMBERS):
-            for leaf in flattened(value)[1]:
+            for leaf in leaves(value):
                 if isinstance(leaf, Tensor) and (modes or leaf._keys & PYTHON_BIT):
                     return True
     return False
@@ -128,7 +128,7 @@ def _holds_saved(value: Any) -> bool:
         return value._storage.saved
     if isinstance(value, _NUMBERS):
         return False
-    return any(isinstance(leaf, Tensor) and leaf._storage.saved for leaf in flattened(value)[1])
+    return any(isinstance(leaf, Tensor) and leaf._storage.saved for leaf in leaves(value))
 
 
 def saved_writes(jit: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
@@ -141,7 +141,7 @@ def saved_writes(jit: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> lis
     given = {**dict(zip(jit.arg_names, args, strict=False)), **kwargs}
     values = {name: value for name, value in given.items() if name not in ("grid", "warmup")}
     written = [values[name] for name in surely_written(jit, values) if _holds_saved(values[name])]
-    return [leaf for value in written for leaf in flattened(value)[1] if _holds_saved(leaf)]
+    return [leaf for value in written for leaf in leaves(value) if _holds_saved(leaf)]
 
 
 _NUMBERS = (int, float, str, type(None))

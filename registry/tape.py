@@ -421,14 +421,24 @@ class Tape:
         self.loops.append(loop)
 
     def multiply(self, a: Value, b: Value, out: Value) -> None:
-        """Write the matrix products of `a` and `b` (`np.matmul`), of any number of equal leading dimensions."""
+        """Write the matrix products of `a` and `b` (`np.matmul`), of any number of equal leading dimensions.
+
+        Those of half types and of 8-bit numbers, which are int32, are made by the native code that makes them anyway.
+        """
         *lead, m, n = a.sizes
         p = b.sizes[-1]
         total = math.prod(lead) * m * n * p
         if total > _MOST_ON_POOL or not total:
             raise NotTaped("large")
         function: Any = np.matmul if total <= MOST_PRODUCTS else "product"
-        if not (a.dtype == b.dtype == out.dtype) or list(b.sizes[:-1]) != [*lead, n] or out.sizes != (*lead, m, p):
+        is_narrow = a.dtype.itemsize <= 2
+        if is_narrow:
+            function = "narrow product"
+        if (
+            not (a.dtype == b.dtype and (is_narrow or a.dtype == out.dtype))
+            or list(b.sizes[:-1]) != [*lead, n]
+            or out.sizes != (*lead, m, p)
+        ):
             raise NotTaped("another product")
         dims = [(size, [_bytes(v, d) for v in (a, b, out)]) for d, size in enumerate(lead) if size != 1]
         dims = _merged(dims)

@@ -21,6 +21,7 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 @opweave_product_wide = constant i8 @WIDE@                ; whether any is
 declare ptr @malloc(i64)
 declare void @free(ptr)
+declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
 declare i32 @sched_yield()
 declare i32 @openblas_get_threads()
 declare void @openblas_set_threads(i32)
@@ -312,7 +313,11 @@ which:                                                   ; BLAS packs operands f
   %long = icmp sgt i64 %terms, @MANY@
   %own.0 = and i1 %fit, %several.rows
   %own.1 = and i1 %broad, %long
-  %own.2 = and i1 %single, %single.matrix
+  %each.terms = mul i64 %area, %k
+  %each.large = icmp sgt i64 %each.terms, @SMALL@
+  %each.alone = and i1 %each.large, %unattended
+  %of.its.own = or i1 %single.matrix, %each.alone
+  %own.2 = and i1 %single, %of.its.own
   %own.3 = and i1 %own.0, %own.1
   %own.4 = and i1 %own.2, %own.3
   %wide = load i8, ptr @opweave_product_wide
@@ -341,6 +346,17 @@ blocks:                                                  ; in registers, without
   %a.row = load i64, ptr %a.row.p
   %a.column = load i64, ptr %a.column.p
   %b.row = load i64, ptr %b.row.p
+  %one.row = icmp eq i64 %m, 1
+  br i1 %one.row, label %vector, label %blocks.any
+vector:
+  br i1 %single, label %vector.single, label %vector.double
+vector.single:
+  %made.single = call i1 @"vector.float"(i64 %m, i64 %n, i64 %k, ptr %a, i64 %a.row, i64 %a.column, ptr %b, i64 %b.row, i64 1, ptr %c, i64 %c.row)
+  br label %blocks.done
+vector.double:
+  %made.double = call i1 @"vector.double"(i64 %m, i64 %n, i64 %k, ptr %a, i64 %a.row, i64 %a.column, ptr %b, i64 %b.row, i64 1, ptr %c, i64 %c.row)
+  br label %blocks.done
+blocks.any:
   br i1 %single, label %blocks.single, label %blocks.double
 blocks.single:
   call void @"small.float"(i64 %m, i64 %n, i64 %k, ptr %a, i64 %a.row, i64 %a.column, ptr %b, i64 %b.row, ptr %c, i64 %c.row)

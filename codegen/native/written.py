@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opweave.codegen import blas, eager_math, half_casts
+from opweave.codegen import blas, eager_math, half_casts, narrow_products
 from opweave.codegen.native import allocation, objects
 from opweave.codegen.native.calling import MOST_ARGUMENTS, MOST_KEPT, MOST_OPERANDS, MOST_PLACES, code
 from opweave.registry import dtypes
@@ -125,6 +125,8 @@ def _inner_loop(function: Any, types: Sequence[np.dtype[Any]]) -> tuple[int, int
         if product is None:
             raise NotTaped("no products on the pool")
         return product
+    if function == "narrow product":
+        return narrow_products.loop_of(dtypes.from_numpy(types[0]))
     if isinstance(function, str):
         own = code.loop(function, tuple(types))
         if own is None and function == "cast":

@@ -226,7 +226,7 @@ class _Waiting:
         cx, em, a, load = self.cx, self.cx.em, self.a, self.a.op
         if self.loop.writes or load is None or load.name != "tt.load" or load.flag("isVolatile"):
             return None
-        if a.type.elem != self.elem if self.narrow is None else self.narrow.shifted:
+        if self.narrow is None and a.type.elem != self.elem:
             return None
         gates = _gates(cx, load.operands[1]) if len(load.operands) > 1 else []
         if gates is None:

@@ -11,6 +11,7 @@ in every lane, with the groups of as many columns, and adds the products to the 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import KW_ONLY
 
 from opweave.codegen.instructions.emit import FLOATS, LLVM_TYPE, SIZE, Emitter, splat, vector
@@ -42,8 +43,8 @@ class Narrow:
     operands : str
         On registers of 512 bits, the intrinsic's type of two registers of groups.
     shifted : bool
-        Whether it takes the numbers of A without a sign: they are stored 128 higher, and the product with 128 is taken
-        off again.
+        Whether it takes the numbers of B without a sign: they are stored 128 higher, and the product with 128 is taken
+        off again. A is read as it is.
     tiles : bool
         Whether it is AMX', which multiplies tiles of groups.
     """
@@ -82,8 +83,13 @@ def most_columns(cx: Context) -> int:
     return 4 if cx.features.registers == 32 else 2
 
 
+def _places(places: Iterable[int]) -> str:
+    """Where a shuffle takes its lanes from."""
+    return f"<{LANES} x i32> <{', '.join(f'i32 {i}' for i in places)}>"
+
+
 def _multiply_groups(em: Emitter, narrow: Narrow, a: Operand, b: Operand, total: Operand) -> Register:
-    """`total` and the products of two registers of groups, given as i32."""
+    """`total` and the products of two registers of groups, given as i32; the first has numbers without a sign."""
     sums, groups = vector(narrow.elem, LANES), vector("i32", LANES)
     if narrow.operands != groups:
         a, b = (em.inst(f"bitcast {groups} {x} to {narrow.operands}") for x in (a, b))
@@ -197,10 +203,9 @@ class _Product(_Function):
             panel = em.mul(j, self.shape.depth) if self.shape.depth else j
             b = em.offset(Register("%b"), em.add(panel, em.mul(k, self.step)), self.unit)
             length = em.minimum(self.depth, em.sub(self.total, k)) if self.shape.open else self.depth
-            less = self._corrections(b, length) if self.shifted else []
-            em.loop(0, whole, self.rows, lambda i: self._block(i, j, k, b, length, less, self.rows))
+            em.loop(0, whole, self.rows, lambda i: self._block(i, j, k, b, length, self.rows))
             if whole < self.m:
-                self._block(whole, j, k, b, length, less, self.m - whole)
+                self._block(whole, j, k, b, length, self.m - whole)
 
         em.loop(
             0, self.n, self.width,
@@ -208,17 +213,16 @@ class _Product(_Function):
         )  # fmt: skip
         return self.text()
 
-    def _block(
-        self, i: Operand, j: Operand, start: Operand, b: Operand, length: Operand, less: list[Operand], count: int
-    ) -> None:
+    def _block(self, i: Operand, j: Operand, start: Operand, b: Operand, length: Operand, count: int) -> None:
         """`count` rows from i, a panel's columns from j, and `length` products of each from `start`."""
         em, t = self.em, self.type
         rows = [em.add(i, r) for r in range(count)]
         a_rows = [self.left(r, start) for r in rows]
         c_rows = [em.offset(Register("%c"), em.add(em.mul(r, self.n), j), self.shape.elem) for r in rows]
         places = [[em.offset(c, q * self.lanes, self.shape.elem) for q in range(self.columns)] for c in c_rows]
-        sums = [[em.slot(t, x) for x in self._initial(row, less)] for row in places]
         align = SIZE[self.unit] // (1 if self.shape.narrow is None else self.shape.narrow.size)
+        less = [self._correction(a_row, length, align) if self.shifted else None for a_row in a_rows]
+        sums = [[em.slot(t, x) for x in self._initial(*row)] for row in zip(places, less, strict=True)]
 
         def step(k: Operand) -> None:
             bs = self._row(b, k)
@@ -276,25 +280,33 @@ class _Product(_Function):
         row = em.offset(b, em.mul(k, self.step), self.unit)
         return [self._load(self.groups, em.offset(row, q * self.lanes, self.unit)) for q in range(self.columns)]
 
-    def _initial(self, places: list[Operand], less: list[Operand]) -> list[Register]:
+    def _initial(self, places: list[Operand], less: Register | None) -> list[Register]:
         """What a row of sums begins with."""
         sums = [self._load(self.type, place) for place in places]
-        if not less:
-            return sums
-        taken = (self.em.inst(f"load {self.type}, ptr {slot}") for slot in less)
-        return [self.em.inst(f"sub {self.type} {x}, {y}") for x, y in zip(sums, taken, strict=True)]
+        return sums if less is None else [self.em.inst(f"sub {self.type} {x}, {less}") for x in sums]
 
-    def _corrections(self, b: Operand, length: Operand) -> list[Operand]:
-        """Variables with 128 times the sum of each of a panel's columns."""
-        high = splat(HIGH, "i32", self.lanes)
-        totals: list[Operand] = [self.em.slot(self.type, ZEROS) for _ in range(self.columns)]
+    def _correction(self, row: Operand, length: Operand, align: int) -> Register:
+        """128 times the sum of a row of A, in every lane."""
+        em, narrow = self.em, self.shape.narrow
+        assert narrow is not None
+        lanes, high = math.gcd(self.shape.k, LANES), splat(HIGH, "i32", LANES)
+        some, every, slot = vector("i32", lanes), vector("i32", LANES), em.slot(self.type, ZEROS)
 
         def step(k: Operand) -> None:
-            for x, total in zip(self._row(b, k), totals, strict=True):
-                self._accumulate(high, x, total)
+            x = em.inst(f"load {some}, ptr {em.offset(row, k, 'i32')}, align {align}")
+            if lanes < LANES:
+                places = _places(min(i, lanes) for i in range(LANES))
+                x = em.inst(f"shufflevector {some} {x}, {some} zeroinitializer, {places}")
+            old = em.inst(f"load {self.type}, ptr {slot}")
+            em.line(f"store {self.type} {_multiply_groups(em, narrow, high, x, old)}, ptr {slot}")
 
-        self.em.loop(0, length, 1, step)
-        return totals
+        em.loop(0, length, lanes, step)
+        total, distance = em.inst(f"load {every}, ptr {slot}"), LANES // 2
+        while distance:
+            places = _places((i + distance) % LANES for i in range(LANES))
+            other = em.inst(f"shufflevector {every} {total}, {every} poison, {places}")
+            total, distance = em.inst(f"add {every} {total}, {other}"), distance // 2
+        return total
 
     def _broadcast(self, x: Register) -> Register:
         if self.lanes == 1:
@@ -304,10 +316,11 @@ class _Product(_Function):
             f"shufflevector {self.groups} {one}, {self.groups} poison, <{self.lanes} x i32> zeroinitializer"
         )
 
-    def _accumulate(self, a: Operand, b: Register, slot: Operand) -> None:
+    def _accumulate(self, a: Operand, b: Operand, slot: Operand) -> None:
         em, t = self.em, self.type
         old = em.inst(f"load {t}, ptr {slot}")
         if self.shape.narrow is not None:
+            a, b = (b, a) if self.shifted else (a, b)
             new = _multiply_groups(em, self.shape.narrow, a, b, old)
         elif self.shape.elem in FLOATS:
             new = em.intrinsic(self.fma, self.shape.elem, self.lanes, [a, b, old])

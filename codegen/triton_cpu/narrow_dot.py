@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from opweave.codegen.instructions.emit import Buffer, splat, vector
-from opweave.codegen.instructions.operands import Operand, Register
+from opweave.codegen.instructions.operands import ZEROS, Operand, Register
 from opweave.codegen.native import amx
 from opweave.codegen.triton_cpu.context import Context
-from opweave.codegen.triton_cpu.elementwise import binary, constant
 from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, replaced
 from opweave.codegen.triton_cpu.loops import contiguous_dimension, nest, vector_loop
 from opweave.codegen.triton_cpu.microkernel import HIGH, LANES, NARROW, Narrow, Shape, product
@@ -44,7 +43,7 @@ def multiply(cx: Context, narrow: Narrow, a: Value, b: Value, out: Buffer) -> No
     """Add the product to `out`."""
     (m, k), n = a.type.dims, b.type.dims[1]
     left, depth = cx.buffers.get(a), k // narrow.size
-    if left is None or left.order is not None or narrow.shifted:
+    if left is None or left.order is not None:
         left = cx.em.buffer(a.type.dims, a.type.elem)
         pack_rows(cx, narrow, a, left)
     right = cx.em.buffer((depth * n,), "i32")
@@ -56,24 +55,28 @@ def multiply(cx: Context, narrow: Narrow, a: Value, b: Value, out: Buffer) -> No
 def pack_rows(cx: Context, narrow: Narrow, v: Value, target: Buffer) -> None:
     """Write the left operand to a buffer of its rows, which may have more columns, as it is multiplied."""
     em, elem, (m, k) = cx.em, v.type.elem, v.type.dims
-    depth = LANES * narrow.size
-    if v not in cx.buffers and m % LANES == 0 and k % depth == 0 and contiguous_dimension(cx, v) == 0:
+    count = min(LANES, k // narrow.size)
+    if v not in cx.buffers and m % LANES == 0 and k % (count * narrow.size) == 0 and contiguous_dimension(cx, v) == 0:
 
         def tile(idx: Indices) -> None:
-            """A square of groups, of rows from `idx` on."""
-            groups = [_group(cx, narrow, v, idx, 1, g * narrow.size) for g in range(LANES)]
+            """A square of groups, of rows from `idx` on; where there are fewer, it is filled up."""
+            groups: list[Operand] = [_group(cx, narrow, v, idx, 1, g * narrow.size) for g in range(count)]
+            groups += [ZEROS] * (LANES - count)
             for j, line in enumerate(transposed(cx, groups, "i32")):
                 at = em.add(em.mul(em.add(idx[0].value, j), target.shape[1]), idx[1].value)
                 place = em.offset(target.pointer, at, elem)
-                _store(cx, LANES, line if not narrow.shifted else _shift(cx, line), place)
+                if count < LANES:
+                    some = ", ".join(f"i32 {i}" for i in range(count))
+                    kind = vector("i32", LANES)
+                    line = em.inst(f"shufflevector {kind} {line}, {kind} poison, <{count} x i32> <{some}>")
+                _store(cx, count, line, place)
 
         with cx.lanes(LANES):
-            _walk(cx, v, 1, depth, lambda idx: vector_loop(cx, m, [v], [], idx, 0, tile))
+            _walk(cx, v, 1, count * narrow.size, lambda idx: vector_loop(cx, m, [v], [], idx, 0, tile))
         return
 
     def body(idx: Indices) -> None:
-        x = cx.evaluate(v, idx)
-        cx.store_buffer(target, binary(cx, "xor", [x, constant(elem, -128)]) if narrow.shifted else x, idx)
+        cx.store_buffer(target, cx.evaluate(v, idx), idx)
 
     nest(cx, v.type.dims, [v], [], body)
 
@@ -99,7 +102,7 @@ def pack_panels(cx: Context, narrow: Narrow, v: Value, target: Buffer, rows: int
                 x = cx.operand(cx.evaluate(v, _moved(cx, idx, 1, j)))
                 lines.append(em.inst(f"bitcast {cx.vector(v.type.elem)} {x} to {vector('i32', LANES)}"))
             with cx.lanes(LANES):
-                groups = transposed(cx, lines, "i32")
+                groups = [_kept(cx, narrow, group) for group in transposed(cx, lines, "i32")]
             for g, group in enumerate(groups):
                 _store(cx, LANES, group, place(em.add(idx[0].value, g * narrow.size), idx[1].value))
 
@@ -108,7 +111,7 @@ def pack_panels(cx: Context, narrow: Narrow, v: Value, target: Buffer, rows: int
         return
 
     def body(row: Operand, column: Operand, lines: Sequence[Indices]) -> None:
-        _store(cx, width, _grouped(cx, narrow, v, lines), place(row, column))
+        _store(cx, width, _kept(cx, narrow, _grouped(cx, narrow, v, lines)), place(row, column))
 
     visit(cx, v, width, narrow.size, body)
 
@@ -147,8 +150,10 @@ def _grouped(cx: Context, narrow: Narrow, v: Value, places: Sequence[Indices]) -
     return found
 
 
-def _shift(cx: Context, groups: Operand) -> Register:
-    """8-bit numbers 128 higher."""
+def _kept(cx: Context, narrow: Narrow, groups: Operand) -> Operand:
+    """Groups of the right operand as they are stored: 8-bit numbers 128 higher, where they are to have no sign."""
+    if not narrow.shifted:
+        return groups
     return cx.em.inst(f"xor {cx.vector('i32')} {groups}, {splat(HIGH, 'i32', cx.width)}")
 
 

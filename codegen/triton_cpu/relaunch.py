@@ -138,9 +138,15 @@ def _note_constant(found: list[Any], value: Any) -> bool:
         found.append(value)
     elif kind is float:
         found.append(value.hex())  # equality would not tell the zeros apart
+    elif kind in _named:
+        found.append(value.name)
     else:
         return False
     return True
+
+
+#: Classes of constants that are what their names are: Triton's types of elements, as soon as it is there.
+_named: set[type] = set()
 
 
 def install(chosen: Callable[[], Any]) -> None:
@@ -152,6 +158,7 @@ def install(chosen: Callable[[], Any]) -> None:
         Tells which driver is to be used whatever the arguments are, if any.
     """
     from triton import knobs
+    from triton.language.core import dtype
     from triton.runtime.jit import JITFunction
 
     watch_launches()  # its step comes after this one, which looks whether there is a mode
@@ -159,6 +166,7 @@ def install(chosen: Callable[[], Any]) -> None:
     original: Callable[..., Any] = jit.run
     if getattr(original, "knows_launches", False):
         return
+    _named.add(dtype)
     runtime, compilation = knobs.runtime, knobs.compilation
 
     @functools.wraps(original)

@@ -12,7 +12,7 @@ from opweave.registry.batching import check_example, front, is_at, wrap
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import extern
-from opweave.registry.ops.matmul import narrow
+from opweave.registry.ops.matmul import narrow, replay_product
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import common_device
 from opweave.registry.spec import TensorSpec, contiguous
@@ -44,6 +44,9 @@ def _int_mm(self: Tensor, mat2: Tensor) -> Tensor:
     with np.errstate(all="ignore"):
         xp.matmul(self._array.astype(np.int32), mat2._array.astype(np.int32), out=out._array)
     return out
+
+
+_int_mm.replaying(replay_product)
 
 
 @_int_mm.batching

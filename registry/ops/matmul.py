@@ -24,7 +24,7 @@ from opweave.registry.ops.whole_products import whole_product
 from opweave.registry.promote import as_element, broadcast_shapes, common_device
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.symbolic import surely_equal
-from opweave.registry.tape import MOST_PRODUCTS, NotTaped, Tape
+from opweave.registry.tape import MOST_PRODUCTS, NotTaped, Tape, Value
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 TYPES = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64, dtypes.int64, dtypes.int32, dtypes.uint8)
@@ -241,24 +241,53 @@ baddbmm = extern(
 )(_scaled(_baddbmm_spec))
 
 
+def _column(x: Value) -> Value:
+    """A vector, or a number, as a matrix of one column."""
+    return x._replace(sizes=(*x.sizes, 1), strides=(*x.strides, 1))
+
+
+def _turned(x: Value) -> Value:
+    return x._replace(sizes=x.sizes[::-1], strides=x.strides[::-1])
+
+
 @mm.replaying
 @bmm.replaying
-def _replay_product(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
+@mv.replaying
+@dot.replaying
+def replay_product(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
     a, b = args
-    if a._dtype.kind not in "fc" or a._dtype.compute is not a._dtype:
+    left, right, made = tape.value(a), tape.value(b), tape.made(result)
+    if len(right.sizes) == 1:
+        if len(left.sizes) == 1:
+            if a._dtype in _NARROW:
+                raise NotTaped("a sum that is no product of matrices")
+            left, made = (x._replace(sizes=(1, *x.sizes), strides=(1, *x.strides)) for x in (left, made))
+        if math.prod(left.sizes) > MOST_PRODUCTS:
+            raise NotTaped("as many as BLAS takes several threads for")
+        right, made = _column(right), _column(made)
+    if narrow.call is not None and a._dtype in _NARROW and result._device.is_host:
+        if result._dtype is not (dtypes.int32 if a._dtype is dtypes.int8 else a._dtype):
+            raise NotTaped("sums of another type")
+        if made.sizes[-1] == 1:
+            if len(made.sizes) > 2 or made.strides[0] != 1:
+                raise NotTaped("a column that no row is like")
+            left, right, made = _turned(right), _turned(left), _turned(made)
+    elif a._dtype.kind not in "fc" or a._dtype.compute is not a._dtype:
         raise NotTaped("a product that is no library call")
-    for t in args:
-        if _for_blas(np, t._array) is not t._array:
-            raise NotTaped("a copy")
-    tape.multiply(tape.value(a), tape.value(b), tape.made(result))
+    elif any(_for_blas(np, t._array) is not t._array for t in args):
+        raise NotTaped("a copy")
+    tape.multiply(left, right, made)
 
 
 @addmm.replaying
+@addmv.replaying
 def _replay_scaled(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
     term, a, b, *factors = args
     if any(factor != 1 for factor in (*factors, *kwargs.values())):
         raise NotTaped("factors")
-    _replay_product(tape, (a, b), {}, result)
+    if a._dtype in _NARROW:
+        raise NotTaped("a sum that is rounded once")
+    replay_product(tape, (a, b), {}, result)
     made = tape.value(result)
     tape.map(np.add, [made, tape.value(term)], made)
 

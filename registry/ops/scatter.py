@@ -362,13 +362,14 @@ def index_reduce(
     return _like(self, aten.scatter_reduce.two(x, axis, at, source, reduce, include_self=include_self))
 
 
-def _is_large(source: Tensor) -> bool:
-    count = source.numel()
-    return type(count) is int and rows.are_enough(count)
+def _is_large(self: Tensor, source: Tensor) -> bool:
+    """Whether it is worth writing in place: there is much to write, or to copy."""
+    counts = self.numel(), source.numel()
+    return all(type(count) is int for count in counts) and rows.are_enough(max(counts))
 
 
 def _add_large(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> bool:
-    if not _is_large(source):
+    if not _is_large(self, source):
         return False
     x, axis, at, source = _slices("index_add", self, dim, index, source)
     aten.scatter_add_.default(x, axis, at, source if alpha == 1 else aten.mul.Tensor(source, alpha))
@@ -376,7 +377,7 @@ def _add_large(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
 
 def _copy_large(self: Tensor, dim: int, index: Tensor, source: Tensor) -> bool:
-    if not _is_large(source):
+    if not _is_large(self, source):
         return False
     x, axis, at, source = _slices("index_copy", self, dim, index, source)
     aten.scatter_.src(x, axis, at, source)

@@ -119,6 +119,29 @@ def test_few_rows() -> None:
         assert (found.numpy() == whole_a.astype(np.int64) @ whole_b).all()
 
 
+@pytest.mark.parametrize("dtype", [*HALVES, opweave.int8], ids=str)
+def test_calls_that_are_like_one_before(dtype: Any) -> None:
+    """Native code makes later calls' products: the same, whatever the layout, of whatever it is given."""
+
+    def drawn(*sizes: int) -> np.ndarray:
+        return rng.integers(-128, 128, sizes) / (1 if dtype is opweave.int8 else 64)
+
+    for (m, k, n), layouts in zip(SIZES, itertools.cycle(itertools.product(LAYOUTS, LAYOUTS)), strict=False):
+        for product in [aten._int_mm] if dtype is opweave.int8 else [aten.mm, aten.bmm, aten.addmm]:
+            lead = (3,) if product is aten.bmm else ()
+            for _ in range(4):
+                a, b = laid(drawn(*lead, m, k), dtype, layouts[0]), laid(drawn(*lead, k, n), dtype, layouts[1])
+                term = [laid(drawn(n), dtype, "plain")] if product is aten.addmm else []
+                wide = [x.double() for x in (*term, a, b)]
+                exact = whole(wide[-2]) @ whole(wide[-1]) + (whole(term[0]) if term else 0)
+                check(product(*term, a, b), exact, np.abs(whole(wide[-2])) @ np.abs(whole(wide[-1])) + 2)
+    if dtype is not opweave.int8:  # rounded once, at the end
+        one, step = opweave.ones(2, 2, dtype=dtype), 2.0 ** (-8 if dtype is opweave.bfloat16 else -11)
+        near = opweave.tensor([[1, step], [0, 0]], dtype=dtype)
+        for _ in range(4):
+            assert aten.addmm(one * 0 - 1, near, one)[0, 0].item() == step
+
+
 def test_threads_do_not_show() -> None:
     operands = [laid(numbers(300, 700), opweave.bfloat16, "plain"), laid(numbers(700, 200), opweave.bfloat16, "turned")]
     threads = opweave.get_num_threads()
@@ -220,9 +243,9 @@ def test_machines_without_units(monkeypatch: pytest.MonkeyPatch, kind: native.Ki
         pytest.skip("another machine's registers or instructions")
     name = f"opweave_multiply_{stored}"
     code = objects.Code(lambda: native.source(kind), f"narrow {kind}", llvm.PROMOTED)
-    loaded = code.load((name, f"{name}_run"), {"opweave_run": pool.run_address()})
+    loaded = code.load((name, f"{name}_run", f"{name}_loop"), {"opweave_run": pool.run_address()})
     call = launch.words_function("products", len(native.FIELDS), loaded.address(f"{name}_run"), loaded)
-    made = narrow_products._Native(call, loaded.address(name))
+    made = narrow_products._Native(call, loaded.address(name), loaded.address(f"{name}_loop"))
     monkeypatch.setattr(narrow_products, "_native", lambda _: made)
     if stored == "i8":
         test_8_bit_numbers_are_summed_exactly()

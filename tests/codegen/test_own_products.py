@@ -61,6 +61,31 @@ def rows_of(x: np.ndarray, how: str) -> np.ndarray:
 
 
 @wide
+@pytest.mark.parametrize("turned", [(False, False), (False, True), (True, False), (True, True)], ids=str)
+def test_batches(turned: tuple[bool, bool]) -> None:
+    """Of matrices that are neither small nor of one row, one dimension of a batch or two, in any order."""
+    rng = np.random.default_rng(2)
+    for batch, (m, k, n) in [
+        ((8,), (64, 64, 64)),
+        ((3, 5), (33, 70, 65)),
+        ((2,), (300, 257, 90)),
+        ((4,), (2, 900, 40)),
+    ]:
+        operands: list[opweave.Tensor] = []
+        for (rows, columns), is_turned in zip(((m, k), (k, n)), turned, strict=True):
+            sizes = (columns, *batch, rows) if is_turned else (*batch, rows, columns)
+            x = opweave.from_numpy(rng.standard_normal(sizes, np.float32))
+            operands.append(x.movedim(0, -1) if is_turned else x)
+        wanted = np.matmul(*(x.numpy().astype(np.float64) for x in operands))
+        found = opweave.matmul(*operands).numpy()
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-3)
+        np.testing.assert_array_equal(opweave.matmul(*operands).numpy(), found)
+        np.testing.assert_array_equal(opweave.compile(lambda x, y: x @ y)(*operands).numpy(), found)
+        relu = opweave.compile(lambda x, y: opweave.relu(x @ y + 1))(*operands)
+        np.testing.assert_allclose(relu.numpy(), np.maximum(wanted + 1, 0), rtol=1e-4, atol=1e-3)
+
+
+@wide
 @pytest.mark.parametrize("right", ["beside", "across", "apart", "scattered"])
 @pytest.mark.parametrize("left", ["beside", "across", "apart", "scattered"])
 def test_operands_in_any_layout(left: str, right: str) -> None:
@@ -132,5 +157,7 @@ def test_which_products_may_be() -> None:
     assert not blas.is_own(dtypes.float32, (1, 1024), 1024)
     assert blas.is_own(dtypes.float32, (1024, 1024), 1024)
     assert not blas.is_own(dtypes.float32, (4096, 1025), 1024)
-    assert not blas.is_own(dtypes.float32, (4, 32, 128), 300)
+    assert blas.is_own(dtypes.float32, (4, 32, 128), 300)
+    assert not blas.is_own(dtypes.float32, (400, 16, 128), 16)  # small ones
+    assert blas.is_own(dtypes.float32, ("n", 16, 128), 16)
     assert blas.is_own(dtypes.float32, (1, 32, 128), 300)

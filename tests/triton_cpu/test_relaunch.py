@@ -56,7 +56,9 @@ _numbers = st.one_of(
     st.sampled_from([0, 1, -1, 16, 17, 2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 2**40, 2**63 - 1, 2**63, 2**63 + 16]),
     st.integers(-(2**33), 2**33), st.booleans(), st.sampled_from([0.0, -0.0, 1.0, 1.5]), st.none(), _pointers,
 )  # fmt: skip
-_constants = st.sampled_from([1, True, 1.0, 0, False, 0.0, -0.0, None, "1", "int", 16, 16.0])
+_constants = st.sampled_from(
+    [1, True, 1.0, 0, False, 0.0, -0.0, None, "1", "int", 16, 16.0, tl.int32, tl.int64, "int32"]
+)
 
 
 @given(st.lists(st.tuples(_pointers, _numbers, _numbers, _numbers, _numbers, _constants), min_size=12, max_size=30))
@@ -115,6 +117,21 @@ def test_keywords_in_any_order() -> None:
         np.testing.assert_array_equal(out.numpy(), 2 * x.numpy())
         _scaled[1, 1](x, n=8, factor=3.0, out=out)
         np.testing.assert_array_equal(out.numpy(), 3 * x.numpy())
+
+
+@triton.jit
+def _counted(out, TYPE: tl.constexpr):
+    tl.store(out, tl.full((), 2**31 - 1, TYPE) + tl.full((), 1, TYPE))
+
+
+def test_types_tell_kernels_apart_and_are_found_again() -> None:
+    out = opweave.zeros(1, dtype=opweave.int64)
+    for turn in range(3):
+        for dtype, expected in ((tl.int32, -(2**31)), (tl.int64, 2**31), (tl.uint32, 2**31)):
+            _counted[(1,)](out, TYPE=dtype)
+            assert out.item() == expected
+        if turn:
+            assert len(_known(_counted).launches) == 3
 
 
 def test_memory_that_is_shared_is_noticed_every_time() -> None:

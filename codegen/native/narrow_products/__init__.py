@@ -51,7 +51,7 @@ class _Module(Tiles):
             _HEAD, self._instruction(), *self._loads(), self._rounded(), *self._kernels(), self._dots(),
             self._pack_beside(), self._pack_across(), self._pack_scattered(), self._pack(), self._row_sums(),
             self._term(), self._finish(), self._prepare(), self._entry(),
-            self._multiply_tiles() if self.kind.tiles else self._multiply(),
+            self._multiply_tiles() if self.kind.tiles else self._multiply(), self._loop(),
             '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}',
         ]  # fmt: skip
         return "\n\n".join(part for part in parts if part)
@@ -128,6 +128,7 @@ class _Module(Tiles):
             b = f.at(self._matrix(f, c, "b", batch, self.memory), column * c["b_column"], self.memory)
             right = f.at(c.pointer("right"), (batch * panels * self.width + column) * groups, "i32")
             dotted = c["dotted"].equals(1)
+            corrections = f.at(c.pointer("sums"), blocks * height, "i32")
             straight = self._is_straight(f, c, dotted, columns)
             totals, pitch = self._totals(f, c, straight, batch, row, column, sums)
             with f.when(groups.equals(0)), f.loop(0, rows * self.width, self.lanes) as j:
@@ -161,13 +162,12 @@ class _Module(Tiles):
                         f.line(
                             f"call void {micro}(i64 {count}, ptr {f.at(along, r * a_row, 'i8')}, i64 {a_row},"
                             f" i64 {a_step}, ptr {here}, ptr {f.at(totals, r * pitch, 'i8')}, i64 {pitch}, i64 {more},"
-                            f" ptr {ahead})"
+                            f" ptr {ahead}, ptr {f.at(corrections, r, 'i32')})"
                         )
                         done.set(r + high)
-            corrections = f.at(c.pointer("sums"), blocks * height, "i32")
             width = f.const(self.width)
             with f.when(straight.denied()):
-                self._put_block(f, c, batch, row, column, rows, columns, sums, width, added, corrections)
+                self._put_block(f, c, batch, row, column, rows, columns, sums, width, added)
         return f.end()
 
     def _entry(self) -> str:
@@ -178,7 +178,7 @@ class _Module(Tiles):
         m, k, n = (c[name] for name in "mkn")
         never = f.const(0).equals(1)
         turnable = c["a_column"].equals(1).both(c["b_row"].equals(1))
-        dotted = turnable.both(m <= FEW) if size > 1 else never
+        dotted = turnable.both(m <= FEW) if self.dots else never
         turned = never
         if self.kind.tiles:
             # What is packed, and turned at the end, takes less than packing the right operand.
@@ -198,7 +198,7 @@ class _Module(Tiles):
             half = height.up(2 * self.lanes) * self.lanes
             height = few.choose(half, height)
         row_blocks = m.up(height)
-        direct = along.both((k % size).equals(0)) if size == 2 else in_place
+        direct = (along.both((k % size).equals(0)) if size == 2 else in_place).either(dotted)
         if self.kind.tiles:
             lines = ((c["a_row"] * self.item | c["a"]) & (ROW_BYTES - 1)).equals(0)
             direct = along.both((panels <= READ_TWICE).either(dotted).either(lines))
@@ -250,6 +250,25 @@ class _Module(Tiles):
         found = f.op(f"call i32 @{self.name}(ptr %packed)")
         return f"{text}\n\n{f.end(f'i32 {found}')}"
 
+    def _loop(self) -> str:
+        """The same as a loop that a replayed call has (`registry.tape`), as `product.ll` has it of BLAS's products."""
+        f = Function("void", f"{self.name}_loop", ["ptr places", "ptr dims", "ptr steps", "ptr data"])
+        words = f.room(f"[{len(FIELDS)} x i64]")
+        f.line(f"call void @llvm.memset.p0.i64(ptr {words}, i8 0, i64 {8 * len(FIELDS)}, i1 false)")
+        one = f.const(0x3F800000)
+        found = {"far": f.const(1), "alpha": one, "beta": one}
+        found |= {name: f.load("%dims", i) for i, name in enumerate(("near", "m", "k", "n"))}
+        found |= {name: f.load("%places", i) for i, name in enumerate("abc")}
+        result = 4 if self._result() in ("i32", "float") else 2
+        steps = ("a_near", "b_near", "c_near", "a_row", "a_column", "b_row", "b_column", "c_row")
+        for i, name in enumerate(steps):
+            found[name] = f.load("%steps", i) // (result if name.startswith("c") else self.item)
+        for name, value in found.items():
+            f.store(value, words, FIELDS.index(name))
+        # Whoever calls looks for an exception.
+        f.op(f"call i32 @{self.name}(ptr {words})")
+        return f.end()
+
 
 _RUN = ("ptr code", "ptr packed", "i64 n", "i32 gx", "i32 gy", "i32 gz", "ptr cost")
 _HEAD = """\
@@ -259,4 +278,5 @@ declare i64 @llvm.smin.i64(i64, i64)
 declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
 declare i64 @llvm.smax.i64(i64, i64)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare i32 @opweave_run(ptr, ptr, i64, i32, i32, i32, ptr)"""

@@ -31,7 +31,7 @@ class Results(Packing):
         """A block of sums to where results belong."""
         f = Function(
             "internal void", "finish",
-            ["ptr c", "ptr sums", "i64 pitch", "ptr to", "ptr added", "ptr corrections", "i64 rows", "i64 columns"],
+            ["ptr c", "ptr sums", "i64 pitch", "ptr to", "ptr added", "i64 rows", "i64 columns"],
             "noinline",
         )  # fmt: skip
         c, rows, columns, result = Record(f, "%c", WORDS), f.param("rows"), f.param("columns"), self._result()
@@ -59,10 +59,6 @@ class Results(Packing):
                     total = f.op(f"fmul {self.sums} {term}, {beta}")
                     total = f.op(f"fadd {self.sums} {f.op(f'load {self.sums}, ptr {value}')}, {total}")
                     f.line(f"store {self.sums} {total}, ptr {value}")
-            elif self.shifted:
-                less = self._splat(f, "i32", f.op(f"load i32, ptr {f.at('%corrections', r, 'i32')}"))
-                old = f.op(f"load {self.sums}, ptr {value}")
-                f.line(f"store {self.sums} {f.op(f'sub {self.sums} {old}, {less}')}, ptr {value}")
             found = f.op(f"load {self.sums}, ptr {value}")
             if self.kind.stored == "half":
                 found = f.op(f"fptrunc {self.sums} {found} to {vector}")
@@ -104,7 +100,7 @@ class Results(Packing):
 
         Not where something else than the kernels makes them (`besides`), or nothing; `parts` must be full registers.
         """
-        if self._result() != self.kind.total or self.shifted:
+        if self._result() != self.kind.total:
             return f.const(0).equals(1)
         found = besides.either(c["groups"].equals(0)).denied().both((parts % self.lanes).equals(0))
         if self.kind.total == "float":
@@ -120,7 +116,7 @@ class Results(Packing):
 
     def _put_block(
         self, f: Function, c: Record, batch: Int, row: Int, column: Int, rows: Int, columns: Int, sums: str, pitch: Int,
-        added: str, corrections: str,
+        added: str,
     ) -> None:  # fmt: skip
         """Sums, rows of which are `pitch` apart, to a block of the result; `added` is room for an address."""
         to = f.at(self._matrix(f, c, "c", batch, self._result()), row * c["c_row"] + column, self._result())
@@ -131,5 +127,5 @@ class Results(Packing):
             f.line(f"store ptr {there}, ptr {added}")
         f.line(
             f"call void @finish(ptr %c, ptr {sums}, i64 {pitch}, ptr {to}, ptr {f.op(f'load ptr, ptr {added}')},"
-            f" ptr {corrections}, i64 {rows}, i64 {columns})"
+            f" i64 {rows}, i64 {columns})"
         )

@@ -204,7 +204,7 @@ class Tiles(Results):
             with f.when(straight.denied()):
                 self._put_block(
                     f, c, batch, y, x, turned.choose(columns, rows), turned.choose(rows, columns), found,
-                    turned.choose(self.tall, self.width), added, "null",
+                    turned.choose(self.tall, self.width), added,
                 )  # fmt: skip
         f.line(amx.release())
         return f.end()

@@ -111,6 +111,8 @@ class Vectors:
         self.depth = DEPTH if kind.size > 1 else DEPTH_SINGLE
         self.rate = (RATE_TILES if kind.tiles else RATE)[kind.size]
         self.shifted = kind.stored == "i8" and kind.size > 1 and not kind.tiles
+        #: Whether a row or two are multiplied without packing, where columns lie in one piece.
+        self.dots = kind.size > 1 or kind.stored in ("half", "bfloat")
         self.name = f"opweave_multiply_{kind.stored}"
 
     def _vectors(self) -> range:
@@ -236,10 +238,14 @@ class Vectors:
         return f.op(f"shufflevector <{n} x {kind}> {one}, <{n} x {kind}> poison, <{n} x i32> zeroinitializer")
 
     def _micro(self, high: int, vectors: int) -> str:
-        """Rows by registers of columns; `more`: add to what is there. `a_row`, `a_step` and `pitch` count bytes."""
+        """Rows by registers of columns; `more`: add to what is there. `a_row`, `a_step` and `pitch` count bytes.
+
+        Sums begin at what the products of each row come out higher, less than 0 (`less`).
+        """
         f = Function(
             "internal void", f"micro.{high}x{vectors}",
-            ["i64 k", "ptr a", "i64 a_row", "i64 a_step", "ptr b", "ptr c", "i64 pitch", "i64 more", "ptr ahead"],
+            ["i64 k", "ptr a", "i64 a_row", "i64 a_step", "ptr b", "ptr c", "i64 pitch", "i64 more", "ptr ahead",
+             "ptr less"],
             "noinline",
         )  # fmt: skip
         step, more, width = f.param("a_step"), f.param("more"), vectors * self.lanes
@@ -247,9 +253,13 @@ class Vectors:
         starts = [f.at("%c", f.param("pitch") * r, "i8") for r in range(high)]
         places = [[f.at(start, v * self.lanes, "i32") for v in range(vectors)] for start in starts]
         sums = [[f.room(self.sums) for _ in range(vectors)] for _ in range(high)]
-        for row in sums:
+        for r, row in enumerate(sums):
+            first = "zeroinitializer"
+            if self.shifted:
+                less = f.op(f"load i32, ptr {f.at('%less', r, 'i32')}")
+                first = self._splat(f, "i32", f.op(f"sub i32 0, {less}"))
             for slot in row:
-                f.line(f"store {self.sums} zeroinitializer, ptr {slot}")
+                f.line(f"store {self.sums} {first}, ptr {slot}")
         with f.when(more.equals(1)):
             for row, at in zip(sums, places, strict=True):
                 for slot, place in zip(row, at, strict=True):
@@ -299,10 +309,10 @@ class Vectors:
 
     def _dots(self) -> str:
         """Sums of rows and of columns that both lie in one piece, four columns at a time: nothing is packed."""
-        if self.kind.size == 1:
+        if not self.dots:
             return _NO_DOTS
         count = self.lanes * self.kind.size
-        vector, bits = f"<{count} x {self.memory}>", f"<{self.lanes} x i32>"
+        vector, bits = f"<{count} x {self.memory}>", self.groups
         f = Function(
             "internal void", "dots",
             ["i64 k", "ptr a", "i64 a_row", "ptr b", "i64 b_column", "i64 rows", "i64 columns", "ptr to"], "noinline",
@@ -310,8 +320,8 @@ class Vectors:
         k, down, across, columns = (f.param(name) for name in ("k", "a_row", "b_column", "columns"))
         whole = k // count * count
         sums = [f.room(self.sums) for _ in range(4)]
-        # VNNI wants one side without a sign: what it is higher by is taken off here, or when results are put in place.
-        unsigned, alone = self.kind.stored == "i8", self.kind.stored == "i8" and not self.shifted
+        # VNNI wants one side without a sign: what it is higher by is taken off.
+        unsigned = self.kind.stored == "i8"
         less = f.room("i32")
 
         def some(place: str, at: Int, left: Int | None) -> str:
@@ -320,7 +330,7 @@ class Vectors:
                 f"load {vector}, ptr {here}, align {self.item}" if left is None
                 else f"call {vector} @first.{count}(ptr {here}, i64 {left})"
             )  # fmt: skip
-            return f.op(f"bitcast {vector} {value} to {bits}")
+            return self._wide(f, value, count) if self.kind.size == 1 else f.op(f"bitcast {vector} {value} to {bits}")
 
         def summed(slots: list[str], step: Callable[[Int, Int | None], list[tuple[str, str]]]) -> None:
             """Sums of products of what is given for each place."""
@@ -340,7 +350,7 @@ class Vectors:
         for many, start in ((4, f.const(0)), (1, columns & -4)):
             with f.loop(0, f.param("rows")) as r:
                 a = f.at("%a", r * down, self.memory)
-                if alone:
+                if unsigned:
                     summed(sums[:1], lambda at, left, a=a: [(f"splat (i32 {HIGH})", some(a, at, left))])
                     f.line(f"store i32 {self._total(f, f.op(f'load {self.sums}, ptr {sums[0]}'))}, ptr {less}")
                 with f.loop(start, columns & -4 if many == 4 else columns, many) as j:
@@ -355,7 +365,7 @@ class Vectors:
                     summed(sums[:many], products)
                     for i in range(many):
                         total = self._total(f, f.op(f"load {self.sums}, ptr {sums[i]}"))
-                        if alone:
+                        if unsigned:
                             total = f.op(f"sub i32 {total}, {f.op(f'load i32, ptr {less}')}")
                         f.line(f"store {self.kind.total} {total}, ptr {f.at('%to', r * self.width + j + i, 'i32')}")
         return f.end()

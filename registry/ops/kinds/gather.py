@@ -231,7 +231,8 @@ class ScatterDecl(ExternDecl):
         found, result = self.target(*call.arguments()), call.result
         if found is None or not result._device.is_host:
             return "library call"
-        if found.accumulate and result._dtype.name in ("bool", "bfloat16"):
+        # In a kernel each value would be added to what is in memory, and rounded.
+        if found.accumulate and (result._dtype.kind == "b" or result._dtype.compute is not result._dtype):
             return f"library call: sums of {result._dtype.name}"
         # The index tensors may be smaller than the tensor in the other dimensions, the values larger than both.
         sizes, counted = found.sizes, found.values.sizes

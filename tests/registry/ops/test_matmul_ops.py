@@ -86,3 +86,40 @@ def test_integers_wrap() -> None:
 def test_errors(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call(make(2, 3), make(3, 2))
+
+
+@pytest.mark.parametrize(
+    "dtype", [dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.float16, dtypes.complex64], ids=str
+)
+@pytest.mark.parametrize("turned", [False, True], ids=["plain", "turned"])
+@pytest.mark.parametrize(
+    "sizes", [(1, 1), (3, 5), (1, 40), (40, 1), (64, 64), (100, 300), (0, 3), (3, 0), (600, 700)], ids=str
+)
+def test_products_with_a_vector_are_the_same_each_time(
+    sizes: tuple[int, int], turned: bool, dtype: dtypes.DType
+) -> None:
+    rng = np.random.default_rng(0)
+    m, k = sizes
+    aten = ops.aten
+    for apart in (1, 2):
+        matrix = from_numpy(rng.standard_normal((k, m) if turned else (m, k))).to(dtype)
+        matrix = matrix.mT if turned else matrix
+        vector, term = (from_numpy(rng.standard_normal(n * apart)).to(dtype)[::apart] for n in (k, m))
+        column = from_numpy(rng.standard_normal((k, 1))).to(dtype)
+        wide = [
+            x.to(dtypes.complex128 if dtype.kind == "c" else dtypes.float64).numpy() for x in (matrix, vector, term)
+        ]
+        calls = {
+            "mv": (lambda: aten.mv(matrix, vector), wide[0] @ wide[1]),
+            "addmv": (lambda: aten.addmv(term, matrix, vector), wide[2] + wide[0] @ wide[1]),
+            "dot": (lambda: aten.dot(vector, vector), wide[1] @ wide[1]),
+            "column": (lambda: aten.mm(matrix, column), wide[0] @ column.to(dtypes.complex128).numpy()),
+        }  # fmt: skip
+        for call, wanted in calls.values():
+            found = [call() for _ in range(5)]
+            step = {2: 2.0**-7, 4: 1e-5}.get(dtype.itemsize, 1e-5 if dtype.kind == "c" else 1e-12)
+            for x in found:
+                assert x.shape == wanted.shape
+                got = x.to(dtypes.complex128).numpy()
+                np.testing.assert_allclose(got, wanted, rtol=step, atol=step * max(k, 1) ** 0.5)
+                np.testing.assert_array_equal(x.to(dtypes.complex128).numpy(), found[0].to(dtypes.complex128).numpy())
