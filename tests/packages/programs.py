@@ -3,8 +3,8 @@
 python tests/packages/programs.py reference FILE [PART]    # PyTorch and the packages
 python tests/packages/programs.py check FILE [PART]        # opweave and the packages
 
-PART is a part of the programs' names, or several with commas between: those are tried that have one. A program takes the module and gives tensors by
-name; weights follow from names and sizes, so that both have the same.
+PART is a part of the programs' names, or several with commas between: those are tried that have one. A program takes
+the module and gives tensors by name; weights follow from names and sizes, so that both have the same.
 """
 
 from __future__ import annotations
