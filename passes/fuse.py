@@ -10,7 +10,7 @@ group would wait for itself), and when joining pays. In particular
 * a running total joins users that need every element of it once, and holds a row in a program;
 * what a gather reads from lies in memory, so it is never computed in the gather's own kernel;
 * tensors side by side are a kernel where one of them is computed in it, or where it computes more: copies alone are a
-  call;
+  call, and so are many tensors, since a kernel asks of each element in which of them it lies;
 * a scatter ends its kernel, which runs through its values in order: only what is cheap is computed there;
 * results of one shape that read the same input share a kernel, and in the end kernels that read the same do
   (`passes.merge`).
@@ -38,6 +38,7 @@ from opweave.registry.tensor import Tensor
 from opweave.registry.triton_op import triton_kernel_wrapper_functional
 from opweave.tracer.declared import kind_of
 from opweave.tracer.effects import is_ordered
+from opweave.tracer.emission import nodes_in
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.loops.calls import NodeCall
 from opweave.tracer.loops.index import Axis
@@ -67,6 +68,8 @@ MAX_RECOMPUTE = 8
 #: Indices at which one kernel may need a cheap value, and operations that it may compute more than once an element.
 MAX_DEMANDS = 4
 MAX_REPEATED = 24
+#: Tensors side by side that a kernel tells apart for each element.
+MAX_PIECES = 8
 #: Elements of the innermost axis that one program holds at least.
 HELD = 1024
 
@@ -180,7 +183,15 @@ class _Partition:
 
     def _is_more_than_copies(self, node: Node) -> bool:
         """Whether something is computed with what lies side by side, or before it is laid there."""
-        if any(user in self.homes and not reads_memory(user, node) for user in node.users):
+        value, parts = node.meta["val"], list(nodes_in(node.args))
+        fixed = all(type(size) is int for size in value._sizes)
+        if fixed and len(parts) > MAX_PIECES:
+            return False
+        read = any(user in self.homes and not reads_memory(user, node) for user in node.users)
+        stored = not read or self._needed_outside(node)
+        if fixed and stored and value._device.is_host and self._has_own_kernel(parts, value):
+            return False
+        if read:
             return True
         for part in node.all_input_nodes:
             kind = self.kinds[part][0]
@@ -192,6 +203,13 @@ class _Partition:
             if computes and len(part.users) == 1 and not _expensive(part):
                 return True
         return False
+
+    def _has_own_kernel(self, parts: list[Node], value: Tensor) -> bool:
+        """Whether pieces of one form are all computed, so that one kernel may store each where it belongs."""
+        forms = {(part.meta["val"]._sizes, part.meta["val"]._dtype, value._dtype) for part in parts}
+        kinds = [self.kinds[part][0] for part in parts]
+        computed = all(kind is not None and kind.elementwise and kind.cost for kind in kinds)
+        return computed and len(forms) == 1 and len({*forms.pop()[1:]}) == 1 and len(set(parts)) == len(parts) > 1
 
     def _call(self, node: Node, reason: str) -> None:
         number = self.new_bit()

@@ -1,9 +1,11 @@
-"""Merge: kernels that read the same memory, and do not need each other, become one.
+"""Merge: kernels that read the same memory become one, if none waits for the other by way of another step.
 
     kernel_0: mean, var of x;  kernel_1: amax, amin of x   become   one kernel, which reads x once
+    kernel_0: t = x * y, t + 1;  kernel_1: t - y           become   one kernel, which has t at hand
 
 Groups grow from their results against the data flow (`passes.fuse`), so two that meet in what they read have been made
-apart. Here, when all are there, those that lie near each other are tried in one iteration space.
+apart. Here, when all are there, those that lie near each other are tried in one iteration space. Where one reads what
+the other makes, all has to be pointwise, each value needed once for an element.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import Protocol, TypeVar
 
 from opweave.registry.interrupts import let_through
 from opweave.registry.tensor import Tensor
+from opweave.tracer.declared import kind_of
 from opweave.tracer.graph import Node
 from opweave.tracer.loops.iteration import IterationSpace, numel_of, reads_memory, space_of
 
@@ -59,6 +62,7 @@ def merge(groups: list[G], order: Mapping[Node, int], reach: dict[int, int], obj
             if space is not None:
                 _join(first, other, space, order, reach)
                 groups.remove(other)
+                first.results = _needed(first, groups)
                 break
         else:
             i += 1
@@ -68,12 +72,14 @@ def _common(
     first: G, other: G, order: Mapping[Node, int], reach: Mapping[int, int], objection: Objection[G]
 ) -> IterationSpace | None:
     """The space of two groups as one; None where they stay apart."""
-    shared = _bytes(first.reads & other.reads)
+    handed = (first.reads & set(other.results)) | (other.reads & set(first.results))
+    shared = _bytes(first.reads & other.reads) + _bytes(handed)
     if not shared or shared * SHARED < min(_bytes([*g.reads, *g.results]) for g in (first, other)):
         return None
     if first.space.scatters or other.space.scatters:
         return None
-    if reach[first.number] >> other.number & 1 or reach[other.number] >> first.number & 1:
+    after, before = reach[first.number] >> other.number & 1, reach[other.number] >> first.number & 1
+    if (after and _is_apart(first, other, reach)) or (before and _is_apart(other, first, reach)):
         return None
     members = _ordered([*first.members, *other.members], order)
     inside = set(members)
@@ -84,7 +90,36 @@ def _common(
     except ValueError as error:
         let_through(error)
         return None
+    if (after or before) and not all(_is_once(node, space) for node in handed):
+        return None
     return None if objection(first, other, space) else space
+
+
+def _is_once(node: Node, space: IterationSpace) -> bool:
+    """Whether a space needs each element of a node at one place alone."""
+    demands = space.demands.get(node, ())
+    return len(demands) == 1 and space.covers(node, demands[0])
+
+
+def _is_apart(first: Group, other: Group, reach: Mapping[int, int]) -> bool:
+    """Whether what reads a group's results waits for another step too, or is not computed with them."""
+    rest = reach[first.number] & ~(1 << other.number)
+    while rest:
+        low = rest & -rest
+        if reach[low.bit_length() - 1] >> other.number & 1:
+            return True
+        rest ^= low
+    if len({numel_of(node) for node in (*first.results, *other.results)}) > 1:
+        return True
+    kinds = [kind_of(node) for node in (*first.members, *other.members)]
+    return not all(kind is not None and (kind.elementwise or kind.is_layout) for kind in kinds)
+
+
+def _needed(group: Group, groups: Sequence[Group]) -> list[Node]:
+    """A group's results that are read outside of it."""
+    inside = set(group.members)
+    others = {node for other in groups if other is not group for node in other.members}
+    return [node for node in group.results if any(user not in inside or user in others for user in node.users)]
 
 
 def _join(first: Group, other: Group, space: IterationSpace, order: Mapping[Node, int], reach: dict[int, int]) -> None:

@@ -4,6 +4,9 @@ What is added to a product (`addmm`, the bias of a convolution) becomes an op of
 that follows. A convolution whose windows are single elements is a batched product. Of an operand whose rows are all one
 row, as the gradient of a mean, one row of the product is made, and repeated; columns likewise.
 
+A sum of products, as the gradient of a weight that each step of a recurrent network uses, is one product of operands
+side by side, where it costs less to lay these there than to add the results up (`passes.summed_products`).
+
 Batched products read and write where their neighbours lie, instead of copies.
 
 `bmm` takes one batch dimension. Where the program has several, as attention with its batch and heads, they are joined
@@ -22,6 +25,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from opweave.passes import summed_products
 from opweave.registry.memory_format import contiguous_format
 from opweave.registry.op import ops
 from opweave.registry.spec import is_contiguous
@@ -41,6 +45,7 @@ _RESHAPES = (aten.view.default, aten._unsafe_view.default)
 def run(graph: Graph) -> Graph:
     """Rewrite the products of a graph on the CPU."""
     rewrite(graph, lambda node: (RULES[node.target],) if node.target in RULES and _is_for_rules(node) else ())
+    summed_products.run(graph, lambda node: node.target is aten.mm.default and _is_for_rules(node))
     kept = escaping(graph)
 
     def batched(node: Node, emit: Emitter) -> Node | None:

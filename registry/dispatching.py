@@ -116,7 +116,8 @@ def kernel_at(op: OpOverload, key: DispatchKey, bits: int) -> Any:
     if kernel is None and key in BACKEND_OF and not bits & BACKEND_OF[key].bit:
         return None
     if kernel is None and key in ALIASES[IMPLICIT] and IMPLICIT in kernels and not _has_backend(op, bits):
-        kernel = kernels[IMPLICIT]
+        if ALIAS_OF.get(key) is not DispatchKey.Autograd or op.derivative_source()[1] is None:
+            kernel = kernels[IMPLICIT]
     if kernel is None and key in ALIAS_OF:
         kernel = kernels.get(ALIAS_OF[key])
         if kernel is fallthrough_kernel:

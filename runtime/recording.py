@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from opweave.registry.autograd.graph import ErrorNode, Grads, Node, attach, edge_of, grad_fn_of
-from opweave.registry.autograd.saved import SavedTensor
+from opweave.registry.autograd.saved import SavedTensor, saved_as_it_is
 from opweave.registry.autograd.views import check_write, rebase, views_of
 from opweave.registry.errors import AutogradError
 from opweave.registry.keys import ABOVE_VIEWS, AUTOCAST_MASK, GRAD, INFERENCE, DispatchKey, state
@@ -224,11 +224,13 @@ class CompiledBackward(Node):
             made = [outputs[position] for position in self.backward.attached]
             self.specs = [TensorSpec(t._sizes, contiguous_strides(t._sizes), t._dtype, t._device) for t in made]
             self.output_specs = list(self.specs)
+        seen: set[int] = set()
         for t, number in zip(tensors, self.backward.saved_outputs, strict=True):
             if not isinstance(t, Tensor):
                 self.saved.append(t)
             elif number is None:
-                self.saved.append(SavedTensor(t))
+                self.saved.append(saved_as_it_is(t) if t._keys in seen else SavedTensor(t))
+                seen.add(t._keys)
             else:
                 self.saved.append(SavedTensor(outputs[self.backward.attached[number]], number))
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 import keyword
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from opweave.codegen import attention, blas, convolution, narrow_products
 from opweave.codegen.backends import backend_of
+from opweave.codegen.host.joining import Joins, Piece, is_aligned
 from opweave.codegen.host.operands import (
     Address,
     Attends,
@@ -54,14 +56,17 @@ from opweave.codegen.host.steps import (
     Tuned,
     View,
 )
+from opweave.codegen.host.symbols import names_in, symbols_in
+from opweave.codegen.loops.bases import rebase
 from opweave.codegen.loops.steps import lower, plan
 from opweave.codegen.loops.values import Buffer
 from opweave.codegen.triton_printer import numbers_of
 from opweave.fake.symbolic import SymNumber
-from opweave.registry.containers import is_dict, is_sequence
+from opweave.registry.containers import is_sequence
 from opweave.registry.device import Device
 from opweave.registry.higher_order import HigherOrderOperator
 from opweave.registry.op import OpOverload, ops
+from opweave.registry.spec import span
 from opweave.registry.tensor import Tensor
 from opweave.registry.triton_op import forms, kernels, triton_kernel_wrapper_mutation, tuner_of
 from opweave.tracer.declared import declared
@@ -92,7 +97,7 @@ def build(graph: Graph, name: str, device: Device, multiplies: Callable[[Node], 
     CompileError
         If a region cannot be lowered, or a number follows from no size.
     """
-    names = Names({*_names(graph), *keyword.kwlist, name, "float"})
+    names = Names({*names_in(graph), *keyword.kwlist, name, "float"})
     return _Builder(graph, name, device, bool(graph.graph.get("wide")), names, multiplies).run()
 
 
@@ -104,11 +109,12 @@ class _Builder:
         self.graph, self.name, self.device, self.wide, self.names = graph, name, device, wide, names
         #: What holds each symbol that is bound.
         self.symbols: dict[str, Local] = {}
-        self.needed = _symbols(graph)
+        self.needed = symbols_in(graph)
         self.locals: dict[Node, Local] = {}
         self.steps: list[Step] = []
         self.cell: Local | None = None
         self.origin = Origin(name)
+        self.joins = Joins(graph, self._is_product)
         #: What launches users' kernels in place of the op, where it is a parameter.
         self.launcher: Local | None = None
 
@@ -227,14 +233,16 @@ class _Builder:
                 self._add(Item(self.origin, self._local(node), self._operands(node.args[0]), key))
         elif _is_plain_view(node) and self._is_placed(node):
             self._view(node)
-        elif self.device.type == "cpu" and declared(node) is not None and self.multiplies(node):
-            value, (a, b) = node.meta["val"], node.args[:2]  # a third says how the result lies
-            self._allocate(self._local(node), sizes_from(value._sizes), sizes_from(value._strides))
-            self._add(Product(self.origin, self._local(node), self._operands(a), self._operands(b)))
+        elif self._is_product(node):
+            a, b = node.args[:2]  # a third says how the result lies
+            self._add(Product(self.origin, self._made(node), self._operands(a), self._operands(b)))
         elif self.device.type == "cpu" and declared(node) is not None and self._is_native(node):
             pass
         else:
             self._call(node)
+
+    def _is_product(self, node: Node) -> bool:
+        return self.device.type == "cpu" and declared(node) is not None and self.multiplies(node)
 
     def _convolve(self, node: Node) -> bool:
         """Have native code make a convolution, if it is one."""
@@ -250,7 +258,7 @@ class _Builder:
 
     def _is_native(self, node: Node) -> bool:
         """Have native code, or a kernel of its own, make a call, where there is one."""
-        return self._convolve(node) or self._narrow(node) or self._attend(node)
+        return self._convolve(node) or self._narrow(node) or self._attend(node) or self._side_by_side(node)
 
     def _narrow(self, node: Node) -> bool:
         """Have native code multiply narrow numbers, if that is what a call does."""
@@ -281,6 +289,56 @@ class _Builder:
         grid = self._numbers(attention.programs(found))
         self._add(Launch(self.origin, Attends(found), grid, inputs, tuple(results), tuple(arguments)))
         return True
+
+    def _side_by_side(self, node: Node) -> bool:
+        """Put tensors side by side one by one, if a call does that."""
+        if node not in self.joins.pieces:
+            return False
+        self._made(node)
+        for piece in self.joins.pieces[node]:
+            if piece.node in self.joins.placed and self.joins.placed[piece.node].whole is node:
+                continue
+            of, place = self._local(piece.node), self._place(piece, self.names.fresh(f"{node.name}_part"))
+            if piece.is_moved:
+                self._add(Copy(self.origin, place, of))
+                continue
+            ((nest, schedule),) = plan(lower(piece.copy(), wide=self.wide), backend_of(self.device).schedule)
+            (programs,) = self._sizes([schedule.programs])
+            aligned = (*(nest.inputs if is_result(piece.node) else ()), *(nest.outputs if piece.is_aligned else ()))
+            arguments = Address(of), Address(place), *self._numbers(v.number for v in numbers_of(nest, schedule))
+            kernel = Loops(nest, schedule, frozenset(aligned), True)
+            self._add(Launch(self.origin, kernel, (programs, 1, 1), (of,), (place,), arguments))
+        return True
+
+    def _place(self, piece: Piece, name: str) -> Local:
+        """Where a piece lies in what it is a part of."""
+        value = piece.node.meta["val"]
+        kind = TensorType(value._sizes, piece.strides, piece.shift, value._dtype, self.device)
+        place, whole = Local(name, kind), self._local(piece.whole)
+        self._add(View(self.origin, place, whole, kind.sizes, kind.strides, piece.shift, False))
+        return place
+
+    def _from(self, base: Local, shift: int) -> Local:
+        """A tensor's memory from one of its elements on."""
+        kind = base.tensor
+        count = span(kind.sizes, kind.strides) - shift
+        view = Local(self.names.fresh(f"{base.name}_from"), replace(kind, sizes=(count,), strides=(1,), offset=shift))
+        self._add(View(self.origin, view, base, self._numbers([count]), (1,), shift, False))
+        return view
+
+    def _made(self, node: Node) -> Local:
+        """Memory for a result, new or a part of what it becomes a part of."""
+        found = self.locals.get(node)
+        if found is not None:
+            return found
+        piece = self.joins.placed.get(node)
+        if piece is not None:
+            self._made(piece.whole)
+            found = self.locals[node] = self._place(piece, node.name)
+            return found
+        value = node.meta["val"]
+        self._allocate(self._local(node), sizes_from(value._sizes), sizes_from(value._strides))
+        return self._local(node)
 
     def _call(self, node: Node) -> None:
         target: Any = node.target
@@ -336,7 +394,8 @@ class _Builder:
 
     def _items(self, node: Node) -> dict[Any, Local]:
         """The results of a region that are read."""
-        return {user.args[1]: self._local(user) for user in node.users if user.target is operator.getitem}
+        read = [user for user in node.users if user.target is operator.getitem and user not in self.joins.placed]
+        return {user.args[1]: self._local(user) for user in read}
 
     def _memory(self, wanted: str, buffer: Buffer) -> Local:
         """A new name for what a kernel keeps in a buffer."""
@@ -357,16 +416,25 @@ class _Builder:
             self._add(Bump(self.origin, tuple(into.values())))
 
     def _loops(self, node: Node, region: Graph, into: Mapping[int, Local]) -> None:
-        nest = lower(region, wide=self.wide)
+        nest = lower(self.joins.region(node, region), wide=self.wide)
+        # Where a kernel writes to an input, that it reads it too must be seen.
+        nest, shifts = rebase(nest) if self.device.type == "cpu" and not into else (nest, {})
         stages = plan(nest, backend_of(self.device).schedule)
         places = {b: self._operands(arg) for b, arg in zip(nest.inputs, node.args, strict=True)}
         # What is allocated here is aligned; where inputs and results of opaque ops lie is not known.
         aligned = {b for b, arg in zip(nest.inputs, node.args, strict=True) if is_result(arg)}
         aligned |= {buffer for i, buffer in enumerate(nest.outputs) if i not in into}
+        for buffer, shift in shifts.items():
+            places[buffer] = self._from(places[buffer], shift)
+            aligned -= set() if is_aligned(shift, buffer.dtype) else {buffer}
+        placed = {user.args[1]: user for user in node.users if user in self.joins.placed}
         items = self._items(node)
         base = dict(zip(region.placeholders(), node.args, strict=True))[_source_of(region)] if nest.scatters else None
         for i, buffer in enumerate(nest.outputs):
             # A result that nobody reads still needs a place.
+            if i in placed:
+                places[buffer] = self._made(placed[i])
+                continue
             place = into.get(i) or items.get(i) or self._memory(f"{node.name}_{i}", buffer)
             places[buffer] = place
             if i not in into:
@@ -469,7 +537,7 @@ class _Builder:
 
     def _unfused(self, graph: Graph, name: str, symbols: list[Local]) -> Program:
         """A graph as a function that is given symbols too, and what to launch with."""
-        self.names.taken |= set(_names(graph))
+        self.names.taken |= set(names_in(graph))
         inner = self._inner(graph, self.names.fresh(name))
         inner.launcher = Local(self.names.fresh("launch_with"), OpaqueType("function"))
         launch = Target("launch", triton_kernel_wrapper_mutation)
@@ -491,39 +559,6 @@ def _source_of(region: Graph) -> Node:
     """What the result of a region that ends in a scatter is a copy of."""
     (result,) = region.output_node().args[0]
     return scatter_source(result)
-
-
-def _names(graph: Graph) -> Iterator[str]:
-    """Names of all nodes, also of those in functions."""
-    for node in graph.nodes:
-        yield node.name
-        for inner in operand_graphs(node):
-            yield from _names(inner)
-
-
-def _symbols(graph: Graph) -> frozenset[str]:
-    """Names of all symbols that the graph's values are made of, with what they turned out to equal."""
-    found: set[Any] = set()
-
-    def note(value: Any) -> None:
-        if isinstance(value, SymNumber):
-            expr = value.env.simplify(value.expr)
-            found.update(expr.free_symbols)
-            found.update(value.expr.free_symbols)
-        elif isinstance(value, Tensor):
-            for number in (*value._sizes, *value._strides, value._offset):
-                if type(number) is not int:
-                    note(number)
-        elif is_sequence(value):
-            for item in value:
-                note(item)
-        elif is_dict(value):
-            note(list(value.values()))
-
-    for node in graph.nodes:
-        note(node.meta.get("val"))
-        note((node.args, node.kwargs))
-    return frozenset(symbol.name for symbol in found)
 
 
 def _is_plain_view(node: Node) -> bool:

@@ -84,6 +84,8 @@ def _first_reader(product: Product, after: Sequence[Step]) -> tuple[int | None, 
         reads = not shown.isdisjoint(step.uses)
         if isinstance(step, View):
             shown |= {step.result} if reads else set()
+            # What a kernel writes of another's memory are places of their own in it (`codegen.host.joining`).
+            fresh |= set() if reads else {step.result}
         elif isinstance(step, (Alloc, Move, Align)):
             if reads:
                 break

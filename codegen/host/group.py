@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from opweave.codegen.host.operands import GroupLoops, Local, Loops, OpaqueType
-from opweave.codegen.host.steps import Bump, Group, Launch, Program, Read, Step, Tuned
+from opweave.codegen.host.steps import Bump, Group, Launch, Program, Read, Step, Tuned, View
 from opweave.codegen.loops.nest import LoopNest
 from opweave.codegen.loops.schedule import Lane, Schedule
 from opweave.codegen.triton_source import print_group
@@ -106,7 +106,8 @@ def _touched(unit: Sequence[Step]) -> tuple[set[Local], set[Local]]:
         return set(), set()
     made = {local for step in unit for local in step.defines}
     reads = {local for step in unit for local in step.uses if local not in made and local not in step.writes}
-    return reads, {local for step in unit for local in step.writes}
+    writes = {local for step in unit for local in step.writes}
+    return reads, writes | {step.base for step in unit if isinstance(step, View) and step.result in writes}
 
 
 def _by_form(members: Sequence[_Member]) -> list[list[_Member]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from opweave.codegen.host.operands import Local, Loops
-from opweave.codegen.host.steps import Alloc, Copy, Launch, Move, Program, Return, Step, Tuned
+from opweave.codegen.host.steps import Alloc, Copy, Launch, Move, Program, Return, Step, Tuned, View
 from opweave.codegen.loops.values import Read
 from opweave.tracer.loops.size import sizes
 
@@ -24,18 +24,24 @@ def run(program: Program) -> Program:
         return program
     made: dict[Local, int] = {}
     used: dict[Local, set[int]] = {}
+    base = {step.result: step.base for step in program.steps if isinstance(step, View)}
+
+    def root(local: Local) -> Local:
+        return root(base[local]) if local in base else local
+
     for number, unit in enumerate(units):
         for step in unit:
             if isinstance(step, (Alloc, Tuned)):
                 made.update(dict.fromkeys(step.defines, number))
             for local in step.uses:
                 used.setdefault(local, set()).add(-1 if isinstance(step, Return) else number)
+                used.setdefault(root(local), set()).add(-1 if isinstance(step, Return) else number)
 
     def spare(of: Local, to: Local, number: int) -> bool:
         """Whether what a unit copies from may itself be written."""
         if of not in made or made[of] == number or used[of] - {made[of]} != {number}:
             return False
-        return _alike(of, to) and not any(of in _loaded(step) for step in units[number])
+        return _alike(of, to) and not any(of in map(root, _loaded(step)) for step in units[number])
 
     steps: list[Step] = []
     for number, unit in enumerate(units):

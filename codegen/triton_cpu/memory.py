@@ -1,7 +1,8 @@
 """Loads, stores and atomics on the kernel's pointers.
 
 Where the pointer is affine with the element size as its stride, lanes are neighbours in memory and one vector access
-does; other pointers gather and scatter. A mask that an enclosing region assumes true or false costs nothing.
+does; of every second to fourth element whole vectors are loaded, and lanes picked; other pointers gather and scatter.
+A mask that an enclosing region assumes true or false costs nothing.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ from opweave.registry.triton.ttir import Op, Value
 
 #: Bytes of a line of the caches.
 LINE = 64
+#: Elements from one lane to the next up to which what lies between is loaded too.
+FARTHEST = 4
 
 ALL = Lanes("uniform", TRUE, "i1")
 """The mask of what has none."""
@@ -106,6 +109,10 @@ def _load_vector(cx: Context, pointer: Lanes, mask: Lanes, other: Callable[[], L
             em.call(VOID, "llvm.prefetch.p0", [(PTR, em.offset(address, cx.ahead)), *((I32, k) for k in kind)])
         x = em.inst(f"load {t}, ptr {address}, align {size}")
         return Lanes("vector", _from_memory(cx, x, elem, w), elem)
+    stride = pointer.stride if pointer.kind == "affine" else 0
+    if isinstance(stride, int) and stride in range(2 * size, FARTHEST * size + 1, size) and mask.is_true:
+        step = stride // size
+        return Lanes("vector", _from_memory(cx, _picked(cx, cx.position(pointer), mem, step), elem, w), elem)
     fill = cx.operand(_to_memory(cx, other()))
     if contiguous:
         args: list[Typed] = [
@@ -118,6 +125,24 @@ def _load_vector(cx: Context, pointer: Lanes, mask: Lanes, other: Callable[[], L
     else:
         x = cx.gather(mem, cx.operand(pointer), cx.operand(mask), fill)
     return Lanes("vector", _from_memory(cx, x, elem, w), elem)
+
+
+def _picked(cx: Context, address: Operand, mem: str, step: int) -> Operand:
+    """Elements at equal distances, from vectors that reach from the first to the last of them and no farther."""
+    em, w, t = cx.em, cx.width, cx.vector(mem)
+    last = (w - 1) * step + 1 - w
+    found: Operand = 0
+    for number in range(step):
+        begin = min(number * w, last)
+        part = em.inst(f"load {t}, ptr {em.offset(address, begin * SIZE[mem])}, align {SIZE[mem]}")
+        lanes: list[str] = []
+        for lane in range(w):
+            here = lane * step // w
+            of_part = w * (number > 0) + lane * step - begin
+            lanes.append(f"i32 {lane if here < number else of_part if here == number else 'poison'}")
+        found = found if number else part
+        found = em.inst(f"shufflevector {t} {found}, {t} {part}, <{w} x i32> <{', '.join(lanes)}>")
+    return found
 
 
 def _load_uniform(cx: Context, pointer: Lanes, mask: Lanes, other: Callable[[], Lanes], elem: str) -> Lanes:

@@ -191,6 +191,52 @@ def reaches_out(axes: Sequence[Axis], ceil_mode: bool) -> bool:
     return ceil_mode or any(axis.padding for axis in axes)
 
 
+#: Places of a window up to which each is a part of the image of its own.
+_MOST_TAPS = 16
+
+
+def has_few_taps(axes: Sequence[Axis]) -> bool:
+    """Whether the windows are known and small, so that `tap_parts` are fewer operations than a gather."""
+    known = all(type(n) is int for axis in axes for n in (axis.size, axis.count, axis.kernel, axis.padded))
+    return known and math.prod(axis.kernel for axis in axes) <= _MOST_TAPS
+
+
+def tap_parts(self: Tensor, axes: Sequence[Axis], fill: Any) -> Iterator[tuple[Tensor, Tensor]]:
+    """(elements, where in the flattened image they lie) that all windows have at each of their places, in order."""
+    aten, spatial = ops.aten, len(axes)
+    pads = [n for axis in reversed(axes) for n in (axis.padding, axis.padded - axis.padding - axis.size)]
+    padded = aten.constant_pad_nd.default(self, pads, fill) if any(pads) else self
+    for tap in itertools.product(*(range(axis.kernel) for axis in axes)):
+        part, where = padded, None
+        for number, (axis, t) in enumerate(zip(axes, tap, strict=True)):
+            taken = axis.taken(t)
+            part = aten.slice.Tensor(part, number - spatial, taken.start, taken.stop, taken.step)
+            at = aten.add.Tensor(_starts(axis, self), t * axis.dilation)
+            where = _flattened(where, line_along(at, number, spatial), axis)
+        assert where is not None
+        yield part, where
+
+
+def first_parts(self: Tensor, axes: Sequence[Axis]) -> Tensor:
+    """Where in the flattened image each window begins, behind the left padding."""
+    aten, where = ops.aten, None
+    for number, axis in enumerate(axes):
+        start = _starts(axis, self)
+        short = aten.rsub.Scalar(aten.clamp.default(start, None, 0), axis.dilation - 1)
+        skipped = aten.mul.Tensor(aten.floor_divide.default(short, axis.dilation), axis.dilation)
+        where = _flattened(where, line_along(aten.add.Tensor(start, skipped), number, len(axes)), axis)
+    assert where is not None
+    return where
+
+
+def _starts(axis: Axis, self: Tensor) -> Tensor:
+    return ops.aten.sub.Tensor(ops.aten.mul.Tensor(counted(axis.count, self), axis.stride), axis.padding)
+
+
+def _flattened(before: Tensor | None, at: Tensor, axis: Axis) -> Tensor:
+    return at if before is None else ops.aten.add.Tensor(ops.aten.mul.Tensor(before, axis.size), at)
+
+
 # ---- windows in eager ----------------------------------------------------------------------------------------------
 
 

@@ -30,10 +30,12 @@ from opweave.registry.ops.pool_windows import (
     computed,
     counted,
     element_axes,
+    first_parts,
     first_places,
     format_of_images,
     gathered_at,
     grid_along,
+    has_few_taps,
     image_samples,
     inside,
     line_along,
@@ -42,6 +44,7 @@ from opweave.registry.ops.pool_windows import (
     outer_product,
     reaches_out,
     stored,
+    tap_parts,
     tap_places,
     taped_taps,
     taped_with_padding,
@@ -61,6 +64,23 @@ _INTEGERS = (dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64
 
 
 # ---- maximum -------------------------------------------------------------------------------------------------------
+
+
+def _largest(self: Tensor, axes: list[Axis]) -> tuple[Tensor, Tensor]:
+    """The largest element of each window and its place, one place of all windows after the other."""
+    aten, best, index = ops.aten, None, first_parts(self, axes)
+    for value, where in tap_parts(self, axes, lowest(self._dtype)):
+        if best is None:
+            # Where it is outside of the image, a window begins later.
+            best, index = value, aten.expand.default(index, value._sizes)
+            continue
+        better = aten.gt.Tensor(value, best)
+        if self._dtype.kind == "f":
+            better = aten.logical_or.default(better, aten.isnan.default(value))
+        best = aten.where.self(better, value, best)
+        index = aten.where.self(better, where, index)
+    assert best is not None
+    return best, index
 
 
 def _declare_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeDecl]:
@@ -109,6 +129,8 @@ def _declare_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeD
         check_type(name, self, (*FLOATING, *_INTEGERS))
         aten, layout = ops.aten, format_of(self)
         source = laid_out(self, layout)
+        if has_few_taps(axes):
+            return tuple([laid_out(t, layout) for t in _largest(source, axes)])  # type: ignore[return-value]
         image = source._sizes[-spatial:]
         places = window_places(axes, source)
         outside = reaches_out(axes, ceil_mode)

@@ -6,6 +6,7 @@ are computed in float32 (float64 for float64 images), half types too, and the re
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from opweave.registry.ops.resample_filters import FLOATING, Filter, Sizes, check
 from opweave.registry.ops.row_pieces import pieces_of_rows
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.scalar import convert_into, converted
+from opweave.registry.spec import TensorSpec
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 # ---- other sizes ---------------------------------------------------------------------------------------------------
@@ -102,20 +104,26 @@ def upsample_nearest2d_vec(input: Tensor, output_size: Sizes | None, scale_facto
     return ops.aten.upsample_nearest2d.default(input, sizes, *(scale_factors or (None, None)))
 
 
+def _step(size: int, count: int, align_corners: bool, factor: float | None) -> Any:
+    """How far the places of neighbours are from each other."""
+    if align_corners:
+        return (size - 1) / (count - 1) if count > 1 else 0.0
+    return 1.0 / factor if factor is not None and factor > 0 else size / count
+
+
 def _between(
-    self: Tensor, size: int, count: int, align_corners: bool, factor: float | None
+    self: Tensor, size: int, count: int, align_corners: bool, factor: float | None, steps: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """For each of `count` places the places before and behind it, and how far it is from the first."""
+    """For each of `count` places, or some, the places before and behind it, and how far it is from the first."""
     aten = ops.aten
     dtype = self._dtype.compute
-    steps = _centres(count, dtype, self)
+    steps = _centres(count, dtype, self) if steps is None else steps
+    step = _step(size, count, align_corners, factor)
     if _given(factor) and not align_corners and count == size:
         at = steps
     elif align_corners:
-        step: Any = (size - 1) / (count - 1) if count > 1 else 0.0
         at = aten.mul.Tensor(steps, step)
     else:
-        step = 1.0 / factor if factor is not None and factor > 0 else size / count
         at = aten.sub.Tensor(aten.mul.Tensor(aten.add.Tensor(steps, 0.5), step), 0.5)
         at = aten.clamp.default(at, 0.0, None)
     before = aten.clamp.default(rounded(at, dtypes.int64), None, size - 1)
@@ -211,6 +219,74 @@ def upsample_bilinear2d(
 
 def _one(like: Tensor) -> Tensor:
     return ops.aten.full.default([], 1, dtype=like._dtype, device=like._device)
+
+
+#: Results that an element of an image has a share in, along one dimension, up to which they are looked up.
+_MOST_SHARES = 12
+
+
+@upsample_bilinear2d.backward
+def _(
+    grad: Tensor, self_spec: TensorSpec, output_size: Sizes, align_corners: bool, scales_h: float | None,
+    scales_w: float | None,
+) -> tuple[Tensor]:  # fmt: skip
+    found = widened(grad)
+    for axis, factor in ((2, scales_h), (3, scales_w)):
+        size, count = self_spec.sizes[axis], output_size[axis - 2]
+        if not _is_line(size, count):
+            shares = _shares(size, count, align_corners, factor)
+            if shares is None:
+                found = _scattered(found, axis, size, align_corners, factor)
+            else:
+                found = _gathered(found, axis, size, align_corners, factor, shares)
+    return (rounded(found, grad._dtype),)
+
+
+def _shares(size: int, count: int, align_corners: bool, factor: float | None) -> int | None:
+    """How many results in a row an element may have a share in; None where that is many, or not known."""
+    if type(size) is not int or type(count) is not int:
+        return None
+    step = _step(size, count, align_corners, factor)
+    most = 2 / step + 2 if step > 0 else math.inf
+    # Where a factor is not that of the sizes, all that lie behind the last element share in it.
+    last = (count - 1) * step if align_corners else (count - 0.5) * step - 0.5
+    return int(most) if most <= _MOST_SHARES and last < size else None
+
+
+def _gathered(grad: Tensor, axis: int, size: int, align_corners: bool, factor: float | None, shares: int) -> Tensor:
+    """The gradient along a dimension: for each element the sum over the results that it has a share in."""
+    aten, count = ops.aten, grad._sizes[axis]
+    centre = 0.0 if align_corners else 0.5
+    places = _centres(size, grad._dtype, grad)
+    first = aten.mul.Tensor(aten.add.Tensor(places, centre - 1), 1 / _step(size, count, align_corners, factor))
+    first = aten.floor.default(aten.sub.Tensor(first, centre))
+    own = rounded(places, dtypes.int64)
+    behind_axis = [-1, *(1,) * (grad.ndim - 1 - axis)]
+    total: Any = None
+    for number in range(shares):
+        steps = aten.add.Tensor(first, number)
+        before, behind, share = _between(grad, size, count, align_corners, factor, steps)
+        near, far = aten.eq.Tensor(before, own), aten.eq.Tensor(behind, own)
+        weight = aten.where.self(near, aten.sub.Tensor(_one(share), share), aten.mul.Tensor(share, 0))
+        weight = aten.add.Tensor(weight, aten.where.self(far, share, aten.mul.Tensor(share, 0)))
+        inside = aten.logical_and.default(aten.ge.Scalar(steps, 0), aten.lt.Scalar(steps, count))
+        inside = aten.logical_and.default(inside, aten.logical_or.default(near, far))
+        at = aten.clamp.default(rounded(steps, dtypes.int64), 0, count - 1)
+        part = aten.mul.Tensor(aten.index_select.default(grad, axis, at), aten.view.default(weight, behind_axis))
+        part = aten.where.ScalarOther(aten.view.default(inside, behind_axis), part, 0.0)
+        total = part if total is None else aten.add.Tensor(total, part)
+    return total
+
+
+def _scattered(grad: Tensor, axis: int, size: int, align_corners: bool, factor: float | None) -> Tensor:
+    """The same where it is not known how many these are: each result adds to two elements."""
+    aten, count = ops.aten, grad._sizes[axis]
+    before, behind, share = _between(grad, size, count, align_corners, factor)
+    weight = aten.view.default(share, [-1, *(1,) * (grad.ndim - 1 - axis)])
+    total = aten.new_zeros.default(grad, [*grad._sizes[:axis], size, *grad._sizes[axis + 1 :]])
+    for places, part in ((before, aten.sub.Tensor(_one(weight), weight)), (behind, weight)):
+        total = aten.index_put.default(total, [*(None,) * axis, places], aten.mul.Tensor(grad, part), True)
+    return total
 
 
 @composite(

@@ -168,9 +168,28 @@ def split_with_sizes(self: Tensor, split_sizes: Sizes, dim: int = 0) -> list[Ten
     return _of_one_call(pieces)
 
 
+@split_with_sizes.backward
+def _(grads: Sequence[Tensor | None], self_spec: TensorSpec, split_sizes: Sizes, dim: int) -> tuple[Tensor]:
+    at = wrap_dim(dim, len(self_spec.sizes), "split")
+    return (_side_by_side(grads, self_spec, split_sizes, at),)
+
+
+def _side_by_side(grads: Sequence[Tensor | None], whole: TensorSpec, counts: Sizes, at: int) -> Tensor:
+    """The gradient of what was cut along a dimension: those of the pieces in one copy, and zeros for one without."""
+    like = next(grad for grad in grads if grad is not None)
+    before, behind = whole.sizes[:at], whole.sizes[at + 1 :]
+    return aten.cat.default(
+        [
+            aten.new_zeros.default(like, [*before, count, *behind]) if grad is None else grad
+            for grad, count in zip(grads, counts, strict=True)
+        ],
+        at,
+    )
+
+
 @composite("aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]")
 def split_sizes(self: Tensor, split_size: Sizes, dim: int = 0) -> list[Tensor]:
-    return split_with_sizes.body(self, split_size, dim)
+    return ops.aten.split_with_sizes.default(self, split_size, dim)
 
 
 @composite("aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]")
@@ -193,6 +212,14 @@ def split(self: Tensor, split_size: int, dim: int = 0) -> list[Tensor]:
     return _of_one_call([ops.aten.slice.Tensor(self, at, a, b) for a, b in zip(starts, ends, strict=True)])
 
 
+@split.backward
+def _(grads: Sequence[Tensor | None], self_spec: TensorSpec, split_size: int, dim: int) -> tuple[Tensor]:
+    at = wrap_dim(dim, len(self_spec.sizes), "split")
+    most = len(grads) - 1
+    counts = [*(split_size,) * most, self_spec.sizes[at] - split_size * most]
+    return (_side_by_side(grads, self_spec, counts, at),)
+
+
 @composite("aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]")
 def chunk(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
     at = _in_dim("chunk", self._sizes, dim)
@@ -204,13 +231,11 @@ def chunk(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
         )
     size = self._sizes[at]
     if not size:
-        return _of_one_call([ops.aten.slice.Tensor(self, at, 0, 0) for _ in range(chunks)])
+        return ops.aten.split_with_sizes.default(self, [0] * chunks, at)
     each = (size + chunks - 1) // chunks
     if isinstance(size, Symbolic) and each * (chunks - 1) < size:
-        starts = [each * i for i in range(chunks)]
-        ends = [*starts[1:], size]
-        return _of_one_call([ops.aten.slice.Tensor(self, at, a, b) for a, b in zip(starts, ends, strict=True)])
-    return split.body(self, each, at)
+        return ops.aten.split_with_sizes.default(self, [*(each,) * (chunks - 1), size - each * (chunks - 1)], at)
+    return ops.aten.split.Tensor(self, each, at)
 
 
 @composite("aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]")
@@ -249,6 +274,13 @@ def tensor_split_by(self: Tensor, tensor_indices_or_sections: Tensor, dim: int =
 def unbind(self: Tensor, dim: int = 0) -> list[Tensor]:
     at = _in_dim("unbind", self._sizes, dim)
     return _of_one_call([ops.aten.select.int(self, at, i) for i in range(self._sizes[at])])
+
+
+@unbind.backward
+def _(grads: Sequence[Tensor | None], dim: int) -> tuple[Tensor]:
+    like = next(grad for grad in grads if grad is not None)
+    sizes = list(like._sizes)
+    return (aten.stack.default([aten.new_zeros.default(like, sizes) if g is None else g for g in grads], dim),)
 
 
 # ---- gradients of parts --------------------------------------------------------------------------------------------

@@ -319,3 +319,27 @@ def test_vmap(name: str) -> None:
     found = ow.vmap(lambda x: getattr(ow.nn.functional, name)(x, 2))(x)
     for i in range(4):
         compare(found[i], getattr(torch.nn.functional, name)(to_torch(x[i]), 2), i, "vmap")
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("ceil_mode", [False, True])
+def test_windows_with_ties_and_no_numbers(ceil_mode: bool, compiled: bool) -> None:
+    """The first of equal elements, the last NaN, and places of windows in which nothing is larger than -inf."""
+    draw = np.random.default_rng(0)
+    for kernel, stride, padding, dilation in (([2, 2], [2, 2], 0, 1), ([3, 3], [2, 1], 1, 1), ([2, 3], [1, 2], 1, 2)):
+        values = draw.integers(-2, 2, (2, 3, 9, 8)).astype(np.float32)
+        values[draw.random(values.shape) < 0.1] = np.nan
+        values[draw.random(values.shape) < 0.3] = -np.inf
+        options = kernel, stride, padding, dilation, ceil_mode
+
+        def pooled(x: ow.Tensor, options: Any = options) -> Any:
+            return ow.ops.aten.max_pool2d_with_indices.default(x, *map(_listed, options[:4]), options[4])
+
+        found = (ow.compile(pooled) if compiled else pooled)(ow.from_numpy(values))
+        wanted = torch.nn.functional.max_pool2d(torch.from_numpy(values), *options, return_indices=True)
+        for have, want in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(have.numpy(), want.numpy())
+
+
+def _listed(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]

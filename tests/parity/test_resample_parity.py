@@ -330,3 +330,20 @@ def test_gradients_of_large_images(mode: str) -> None:
         (wanted,) = torch.autograd.grad((expected * expected).sum(), theirs)
         assert ours.grad is not None
         close(ours.grad.numpy(), wanted.numpy(), "resample, large images, gradients")
+
+
+@pytest.mark.parametrize("align_corners", [False, True])
+@pytest.mark.parametrize("sizes", [(5, 4), (1, 7), (32, 3), (2, 2)], ids=str)
+def test_gradients_of_bilinear_images(sizes: tuple[int, int], align_corners: bool) -> None:
+    for count in ((10, 8), (1, 1), (3, 11), (5, 4), (64, 6), (2, 9), (31, 1)):
+        arguments = list(count), align_corners, None, None
+        same(lambda m, x, a=arguments: m.ops.aten.upsample_bilinear2d.default(x, *a), tensor(2, 3, *sizes), order=2)
+
+
+def test_gradients_of_bilinear_images_by_factors() -> None:
+    for factors in ((1.5, 1.5), (0.7, 2.3), (3.3, 1.1)):
+        sizes = [int(9 * factors[0]), int(7 * factors[1])]
+        same(
+            lambda m, x, s=sizes, f=factors: m.ops.aten.upsample_bilinear2d.default(x, s, False, *f),
+            tensor(2, 3, 9, 7), order=2,
+        )  # fmt: skip
