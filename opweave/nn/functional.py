@@ -465,6 +465,8 @@ def grid_sample(
 ) -> Tensor:
     """The image at the places (x, y) of a grid (batch, rows, columns, 2), -1 and 1 being its borders.
 
+    A volume has a grid (batch, depth, rows, columns, 3) of places (x, y, z).
+
     Examples
     --------
     >>> opweave.nn.functional.grid_sample(opweave.ones(1, 1, 2, 2), opweave.zeros(1, 1, 1, 2), align_corners=False)
@@ -476,8 +478,6 @@ def grid_sample(
             got=f"mode={mode!r}, padding_mode={padding_mode!r}",
             hint=f"modes are {list(_SAMPLING)}, paddings {list(_OUTSIDE)}",
         )
-    if input.ndim != 4:
-        raise UnsupportedError("grid_sample: only for (batch, channels, height, width)", got=describe(input))
     return ops.aten.grid_sampler.default(input, grid, _SAMPLING[mode], _OUTSIDE[padding_mode], bool(align_corners))
 
 

@@ -26,6 +26,7 @@ PACKETS = {
         "square_/s sgn/s sgn_/s"
     ),
     "attention": "opweave::attention opweave::attention_backward",
+    "batch_normalization": "native_batch_norm _batch_norm_with_update _batch_norm_no_update batch_norm",
     "cells": "lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell bilinear",
     "columns": "im2col/s col2im/s",
     "comparison": (
@@ -122,7 +123,7 @@ PACKETS = {
     ),
     "normalization": (
         "native_group_norm native_group_norm_backward group_norm _native_batch_norm_legit opweave::batch_norm_backward "
-        "_native_batch_norm_legit_no_training batch_norm"
+        "_native_batch_norm_legit_no_training"
     ),
     "other_names": (
         "special_expit/s special_exp2/s special_expm1/s special_erf/s special_erfc/s special_erfinv/s "
@@ -159,7 +160,7 @@ PACKETS = {
         "sum/s mean/s prod/s amax/s amin/s max/sn min/sn any/s all/s argmax/s argmin/s aminmax/sn logsumexp/s "
         "count_nonzero/smi nansum/s nanmean/s"
     ),
-    "resample": "upsample_nearest2d/s upsample_bilinear2d/s grid_sampler_2d grid_sampler",
+    "resample": "upsample_nearest2d/s upsample_bilinear2d/s grid_sampler_2d grid_sampler_3d grid_sampler",
     "resample_filters": "upsample_bicubic2d/s _upsample_bilinear2d_aa/s _upsample_bicubic2d_aa/s",
     "reshape": (
         "view/smi _unsafe_view/smi reshape/smi contiguous/s flatten/s ravel/s unflatten/s view_as/s unfold/s "

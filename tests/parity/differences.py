@@ -142,7 +142,6 @@ OPS: dict[str, Difference] = {
         ("_cdist_backward", "_pdist_backward"),
         Difference("the layout of a gradient that no one looks at", strides=False, scale=4),
     ),
-    **_same(("im2col", "col2im"), Difference("no numbers", refused=("bool",))),
     "_cdist_forward": Difference("the differences of half types are too coarse for distances", refused=_HALF),
     "_pdist_forward": Difference(
         "PyTorch takes other types where there is no pair", refused=_WHOLE + _COMPLEX + _HALF
