@@ -85,7 +85,7 @@ PACKETS = {
     "facts": (
         "fill_diagonal_/s empty_permuted/pmi as_strided_scatter/s nonzero_static/s _safe_softmax/s "
         "native_dropout_backward _unsafe_masked_index/s _unsafe_masked_index_put_accumulate/s _chunk_cat chain_matmul "
-        "frobenius_norm/s nuclear_norm/s histogram/sn"
+        "frobenius_norm/s nuclear_norm/s hash_tensor/smi"
     ),
     "fills": (
         "exponential/s exponential_/s cauchy/s cauchy_/s log_normal/s log_normal_/s geometric/s geometric_/s random/s "
@@ -97,6 +97,10 @@ PACKETS = {
     ),
     "fourier": "_fft_c2c/s _fft_r2c/s _fft_c2r/s",
     "gaussian": "special_erfcx/s special_log_ndtr/s special_entr/s",
+    "histograms": (
+        "histogram/sn _histogramdd_bin_edges/slmi _histogramdd_from_bin_tensors/s _histogramdd_from_bin_cts/smi "
+        "histogramdd/sn"
+    ),
     "indexing": "index/s index_put/s index_put_/s index_select/s gather/s take_along_dim/s take/s put/s put_/s",
     "integer_products": "_int_mm/s",
     "joining": (
@@ -170,6 +174,7 @@ PACKETS = {
         "scatter/s scatter_/s scatter_add/s scatter_add_/s scatter_reduce/s scatter_reduce_/s index_add/s index_copy/s "
         "index_fill/s index_reduce/s index_add_/s index_copy_/s index_fill_/s index_reduce_/s"
     ),
+    "segments": "segment_reduce _segment_reduce_backward",
     "selection": (
         "maximum/s minimum/s fmax/s fmin/s where/sl masked_fill/s masked_fill_/s clamp/s clamp_/s clamp_min/s "
         "clamp_max/s nan_to_num/s nan_to_num_/s clamp_min_/s clamp_max_/s nonzero/s masked_select/s masked_scatter/s "

@@ -200,6 +200,8 @@ def function_of(entry: Any) -> Callable[..., Any]:
     name = getattr(op, "__name__", "")
     if getattr(torch.Tensor, name, None) is op:
         return getattr(opweave.Tensor, name)
+    if entry.name.startswith("_") and name and getattr(torch, name, None) == op:
+        return public(name)  # `torch._segment_reduce` is `torch.segment_reduce`
     if isinstance(op, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
         return public("ops." + str(op) if not str(op).startswith("torch") else str(op))
     return public(entry.name)
@@ -283,6 +285,10 @@ def compare(entry: Any, sample: Any, ours: Any, theirs: Any) -> None:
             assert m == o or (m != m and o != o) or abs(m - o) <= 1e-5 * max(abs(m), abs(o)), f"{m} for {o}"
         elif isinstance(o, (torch.dtype, bool, int, complex)):
             assert m == o, f"{m} for {o}"
+
+
+#: Entries that say they have `out=`, whose functions in PyTorch take none.
+_NO_OUT = {"histogramdd"}
 
 
 class Late(Exception):
@@ -469,6 +475,8 @@ def _reference(entry: Any, way: str, sample: Any) -> None:
     """Raise where PyTorch itself refuses."""
     if way == "inplace":
         entry.inplace_variant(_copy(sample.input), *_copy(tuple(sample.args)), **_copy(dict(sample.kwargs)))
+    if way == "out" and entry.name in _NO_OUT:
+        raise TypeError("an argument out= that the entry does not say it lacks")
 
 
 def _told(error: BaseException, sample: Any) -> str:
