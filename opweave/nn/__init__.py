@@ -43,7 +43,7 @@ _FILES = {
     "dropout": "AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout",
     "linear": "Bilinear Identity Linear",
     "loss": "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss "
-    "HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MSELoss MarginRankingLoss MultiLabelMarginLoss "
+    "HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss LinearCrossEntropyLoss MSELoss MarginRankingLoss MultiLabelMarginLoss "
     "MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss "
     "TripletMarginWithDistanceLoss",
     "module": "Module",
@@ -60,6 +60,7 @@ _FILES = {
 _WHERE = {
     **{name: f"opweave.nn.modules.{file}" for file, names in _FILES.items() for name in names.split()},
     **dict.fromkeys(("Parameter", "Buffer"), "opweave.nn.parameter"),
+    "LinearCrossEntropyOptions": "opweave.nn.linear_cross_entropy",
 }
 _PARTS = frozenset({"attention", "functional", "init", "modules", "parameter", "utils"})
 

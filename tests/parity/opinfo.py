@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import dataclasses
 import json
 import random
 import signal
@@ -63,6 +64,8 @@ def to_opweave(value: Any) -> Any:
         return rewritten(value)
     if isinstance(value, torch.nn.PairwiseDistance):
         return opweave.nn.functional.pairwise_distance
+    if isinstance(value, torch.nn.LinearCrossEntropyOptions):
+        return opweave.nn.LinearCrossEntropyOptions(**to_opweave(dataclasses.asdict(value)))
     if isinstance(value, types.BuiltinFunctionType) and hasattr(torch, value.__name__):
         return getattr(opweave, value.__name__)
     return value
