@@ -128,7 +128,7 @@ from opweave.nn.with_indices import (
     max_pool2d_with_indices as max_pool2d_with_indices,
     max_pool3d_with_indices as max_pool3d_with_indices,
 )
-from opweave.registry.autograd.mode import no_grad
+from opweave.registry.autograd.mode import is_grad_enabled, no_grad
 from opweave.registry.binding import writing as _writing
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from opweave.registry.op import ops
@@ -174,7 +174,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 def _limited(op: str, weight: Tensor, rows: Tensor, max_norm: float | None, norm_type: float, sparse: bool) -> None:
     """Shorten the rows of an embedding that are read, in place and apart from gradients."""
-    if sparse:
+    if sparse and weight.requires_grad and is_grad_enabled():
         raise UnsupportedError(f"{op}: there is no sparse gradient", got="sparse=True", hint="pass sparse=False")
     if max_norm is not None:
         with no_grad():
@@ -212,7 +212,7 @@ def embedding(
     Raises
     ------
     UnsupportedError
-        With `sparse`.
+        With `sparse`, of a weight that wants a gradient.
 
     Examples
     --------
@@ -251,7 +251,7 @@ def embedding_bag(
     Raises
     ------
     UnsupportedError
-        With `sparse`.
+        With `sparse`, of a weight that wants a gradient.
 
     Examples
     --------

@@ -222,7 +222,7 @@ PACKETS = {
     "view": (
         "permute/smi transpose/s t/s numpy_T/s mT/s mH/s adjoint/s matrix_H/s swapaxes/s swapdims/s movedim/s "
         "expand/smi expand_as/s broadcast_to/smi squeeze/sm unsqueeze/s alias/s detach/s as_strided/s t_/s "
-        "transpose_/s swapaxes_/s swapdims_/s unsqueeze_/s squeeze_/sm as_strided_/s resize_/smi"
+        "transpose_/s swapaxes_/s swapdims_/s unsqueeze_/s squeeze_/sm as_strided_/s resize_/smi resize_as_/s"
     ),
     "windowing": "hann_window/p hamming_window/p blackman_window/p bartlett_window/p kaiser_window/p stft/s istft/s",
 }
