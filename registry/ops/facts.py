@@ -11,7 +11,7 @@ import numpy as np
 
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
+from opweave.registry.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite, extern, normalize_axes, reduced_sizes
 from opweave.registry.promote import can_cast as _can_cast
@@ -301,8 +301,10 @@ def _hash_spec(self: Tensor, dim: Any = None, keepdim: bool = False, mode: int =
     if self._dtype.kind not in "fiub" or self._dtype not in dtypes.COMPUTED:
         raise DTypeError(f"hash_tensor: not defined for {self._dtype.name}", got=describe(self), hint="convert first")
     axes = normalize_axes(dim, self.ndim, "hash_tensor")
-    if (not dim and not self.numel()) or any(not self._sizes[d] for d in axes):
-        raise ShapeError("hash_tensor: a dimension without elements has no hash", got=describe(self))
+    named = isinstance(dim, int) or bool(dim)
+    if any(not self._sizes[d] for d in axes):
+        kind = OutOfRangeError if named else ShapeError
+        raise kind("hash_tensor: a dimension without elements has no hash", got=f"{describe(self)}, dim={dim}")
     return contiguous(reduced_sizes(self._sizes, axes, keepdim), dtypes.uint64, self._device)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from opweave.registry import dtypes
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.op import ops
+from opweave.registry.ops.copies import rounded, widened
 from opweave.registry.ops.kinds import composite
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.tensor import Tensor, describe
@@ -20,8 +21,8 @@ aten = ops.aten
 
 
 def _check(op: str, self: Tensor, weight: Tensor | None, sizes: Sequence[int]) -> None:
-    if self._dtype not in (dtypes.float32, dtypes.float64):
-        raise DTypeError(f"{op}: expected float32 or float64", got=describe(self))
+    if self._dtype.kind != "f":
+        raise DTypeError(f"{op}: expected floating numbers", got=describe(self))
     if weight is not None and (weight._sizes != tuple(sizes) or weight._dtype is not self._dtype):
         raise ShapeError(
             f"{op}: weight must have the sizes {list(sizes)} and the type of the tensor", got=describe([self, weight])
@@ -65,20 +66,21 @@ def _counted(op: str, points: Tensor, edges: Sequence[Tensor], weight: Tensor | 
         within = aten.logical_and.default(aten.ge.Tensor(values, first), aten.le.Tensor(values, last))
         inside = within if inside is None else aten.logical_and.default(inside, within)
         place = aten.add.Tensor(aten.mul.Tensor(place, count), aten.clamp.default(at, 0, count - 1))
+    wide = points._dtype.compute
     if weight is None:
-        amount = aten.new_ones.default(points, [points._sizes[0]])
+        amount = aten.new_ones.default(points, [points._sizes[0]], dtype=wide)
     else:
-        amount = aten.reshape.default(weight, [-1])
+        amount = widened(aten.reshape.default(weight, [-1]))
     if inside is not None:
         amount = aten.where.self(inside, amount, 0)
-    found = aten.index_add.default(aten.new_zeros.default(points, [math.prod(counts)]), 0, place, amount)
-    found = aten.view.default(found, counts)
+    nothing = aten.new_zeros.default(points, [math.prod(counts)], dtype=wide)
+    found = aten.view.default(aten.index_add.default(nothing, 0, place, amount), counts)
     if density:
         found = aten.div.Tensor(found, aten.sum.default(found))
         for d, line in enumerate(edges):
             width = aten.view.default(aten.diff.default(line), [-1 if d == k else 1 for k, _ in enumerate(counts)])
             found = aten.div.Tensor(found, width)
-    return found
+    return rounded(found, points._dtype)
 
 
 # ---- of numbers ----------------------------------------------------------------------------------------------------
@@ -224,4 +226,4 @@ def _(make: Make) -> Samples:
     yield (make(0, 2), edges), {}
 
 
-histogramdd_from_bin_tensors.sample_dtypes = (dtypes.float32, dtypes.float64)
+histogramdd_from_bin_tensors.sample_dtypes = (dtypes.float32, dtypes.float64, dtypes.float16)

@@ -308,15 +308,16 @@ def _between_corners(source: Tensor, places: Sequence[Tensor]) -> Tensor:
     return total
 
 
-def _check_grid(op: str, input: Tensor, grid: Tensor, modes: Sequence[int], mode: int, padding_mode: int) -> None:
+def _check_grid(op: str, input: Tensor, grid: Tensor, mode: int, padding_mode: int) -> None:
     """Whether the arguments are an image of as many dimensions as a place has, and a grid for it."""
     both, spatial = [input, grid], 3 if op == "grid_sampler_3d" else 2
-    if mode not in modes or padding_mode not in (_ZEROS, _BORDER, _REFLECTION):
-        names = ", ".join(("bilinear", "nearest", "bicubic")[n] for n in modes)
+    if mode not in (_BILINEAR, _NEAREST, _BICUBIC) or padding_mode not in (_ZEROS, _BORDER, _REFLECTION):
         raise ArgumentError(
             f"{op}: unknown mode", got=f"interpolation_mode={mode}, padding_mode={padding_mode}",
-            hint=f"modes are {names}; paddings zeros, border, reflection",
+            hint="modes are bilinear, nearest, bicubic; paddings zeros, border, reflection",
         )  # fmt: skip
+    if mode == _BICUBIC and spatial == 3:
+        raise ShapeError(f"{op}: bicubic is for images", got=describe(both), hint="bilinear")
     if input._dtype not in FLOATING or grid._dtype is not input._dtype:
         raise DTypeError(f"{op}: image and grid must have one floating type", got=describe(both))
     wanted = spatial + 2
@@ -365,7 +366,7 @@ def grid_sampler_2d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
     """The image at the places (x, y) of a grid, -1 and 1 being its borders."""
-    _check_grid("grid_sampler_2d", input, grid, (_BILINEAR, _NEAREST, _BICUBIC), interpolation_mode, padding_mode)
+    _check_grid("grid_sampler_2d", input, grid, interpolation_mode, padding_mode)
     if interpolation_mode != _BICUBIC:
         return _sampled(input, grid, interpolation_mode, padding_mode, align_corners)
     aten = ops.aten
@@ -413,7 +414,7 @@ def grid_sampler_3d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
     """The volume at the places (x, y, z) of a grid, -1 and 1 being its borders."""
-    _check_grid("grid_sampler_3d", input, grid, (_BILINEAR, _NEAREST), interpolation_mode, padding_mode)
+    _check_grid("grid_sampler_3d", input, grid, interpolation_mode, padding_mode)
     return _sampled(input, grid, interpolation_mode, padding_mode, align_corners)
 
 

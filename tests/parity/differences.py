@@ -131,6 +131,7 @@ OPS: dict[str, Difference] = {
         "as grid_sampler; other types PyTorch takes where there is nothing to sample", scale=32,
         refused=_WHOLE + _COMPLEX,
     ),
+    "grid_sampler_3d": Difference("as grid_sampler", scale=32),
     **_same(
         ("mH", "adjoint", "matrix_H"),
         Difference("PyTorch marks a view as conjugated, in the layout of its base; here numbers are conjugated",
