@@ -1,4 +1,4 @@
-"""`linear_cross_entropy` of `torch.nn.functional`: the cross entropy of scores that are a product, computed in pieces."""
+"""`linear_cross_entropy` of `torch.nn.functional`: the cross entropy of scores that are a product, in pieces."""
 
 from __future__ import annotations
 
@@ -165,8 +165,8 @@ def linear_cross_entropy(
         raise ArgumentError(f"{op}: probabilities have no ignore_index", got=f"ignore_index={ignore_index}")
     ignored = -100 if ignore_index is None else ignore_index
     reduction_number(reduction)
-    in_pieces = options is not None and input.ndim == 2 and not more and not label_smoothing
-    if in_pieces and target._dtype is dtypes.int64 and target._sizes == input._sizes[:1]:
+    in_pieces = input.ndim == 2 and not more and not label_smoothing
+    if options is not None and in_pieces and target._dtype is dtypes.int64 and target._sizes == input._sizes[:1]:
         size = options.examples(input._sizes[0], input._sizes[1], classes)
         if size < input._sizes[0]:
             return _in_pieces((input, linear_weight, target, linear_bias, weight), size, reduction, ignored)

@@ -66,9 +66,7 @@ def batch_norm_with_update(
     momentum: float, eps: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """`native_batch_norm` in training, and a tensor without elements."""
-    found = aten._native_batch_norm_legit.default(
-        input, weight, bias, running_mean, running_var, True, momentum, eps
-    )
+    found = aten._native_batch_norm_legit.default(input, weight, bias, running_mean, running_var, True, momentum, eps)
     return *found, _reserved(input)
 
 

@@ -336,9 +336,7 @@ def _places_of(grid: Tensor, sizes: Sequence[int], align_corners: bool) -> list[
     """The places of a grid in elements, in the order of the image's dimensions; a grid has the last one first."""
     wide = widened(ops.aten.contiguous.default(grid))
     last = len(sizes) - 1
-    return [
-        _unnormalized(ops.aten.select.int(wide, -1, last - d), size, align_corners) for d, size in enumerate(sizes)
-    ]
+    return [_unnormalized(ops.aten.select.int(wide, -1, last - d), size, align_corners) for d, size in enumerate(sizes)]
 
 
 def _cubic(share: Tensor) -> list[Tensor]:

@@ -141,5 +141,5 @@ def test_statistics_are_given_together():
 def test_one_element_has_no_variance():
     for sizes in ((1, 3), (1, 3, 1)):
         for lib in (opweave, torch):
-            with pytest.raises(ValueError, match="element|value"):
+            with pytest.raises(ValueError, match=r"element|value"):
                 lib.nn.functional.batch_norm(lib.ones(sizes), None, None, training=True)
