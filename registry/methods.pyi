@@ -5368,11 +5368,11 @@ class Methods:
 
         Examples
         --------
-        >>> x = opweave.tensor([[0.4, 1.2, 2.0], [-2.0, -1.2, -0.4]])
+        >>> x = opweave.tensor([1.0, 2.0, 3.0])
         >>> opweave.hash_tensor(x)
-        tensor(9223372036854775808, dtype=opweave.uint64)
+        tensor(4609434218613702656, dtype=opweave.uint64)
         >>> x.hash_tensor()
-        tensor(9223372036854775808, dtype=opweave.uint64)"""
+        tensor(4609434218613702656, dtype=opweave.uint64)"""
         ...
     def heaviside(self, values: Tensor | Number) -> Tensor:
         """0 below 0, 1 above, and the value given at 0; 0 for NaN.
@@ -5523,7 +5523,21 @@ class Methods:
         Returns
         -------
         return_types.histogramdd
-            A named tuple of tensors: hist, bin_edges."""
+            A named tuple of tensors: hist, bin_edges.
+
+        Examples
+        --------
+        >>> x = opweave.tensor([[0.0, 0.0], [1.0, 2.0], [1.0, 1.0]])
+        >>> opweave.histogramdd(x, [2, 2])
+        opweave.return_types.histogramdd(
+        hist=tensor([[1., 0.],
+                [0., 2.]]),
+        bin_edges=(tensor([0.0000, 0.5000, 1.0000]), tensor([0., 1., 2.])))
+        >>> x.histogramdd([2, 2])
+        opweave.return_types.histogramdd(
+        hist=tensor([[1., 0.],
+                [0., 2.]]),
+        bin_edges=(tensor([0.0000, 0.5000, 1.0000]), tensor([0., 1., 2.])))"""
         ...
     @overload
     def hsplit(self, sections: Int) -> _tuple[Tensor, ...]: ...
@@ -10470,9 +10484,9 @@ class Methods:
 
         Examples
         --------
-        >>> x = opweave.tensor([0.4, 1.2, 2.0, -2.0, -1.2, -0.4])
-        >>> x.resize_([6])
-        tensor([ 0.4000,  1.2000,  2.0000, -2.0000, -1.2000, -0.4000])"""
+        >>> x = opweave.tensor([1.0, 2.0, 3.0])
+        >>> x.resize_([2])
+        tensor([1., 2.])"""
         ...
     def resize_as_(self, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """Let a tensor have the sizes of another; with `preserve_format` its memory format too.
@@ -10480,8 +10494,7 @@ class Methods:
         Parameters
         ----------
         the_template : Tensor
-            See the schema: aten::resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat?
-            memory_format=None) -> Tensor(a!).
+            The tensor whose sizes are taken.
         memory_format : memory_format, optional
             How the result lies in memory.
 
@@ -10492,14 +10505,11 @@ class Methods:
 
         Examples
         --------
-        >>> x = opweave.tensor([[-0.9, 1.6, -0.2, -2.0], [0.5, -1.3, 1.3, -0.5], [2.0, 0.2, -1.6, 0.9]])
-        >>> y = opweave.tensor([[-0.7, -2.0], [1.1, -0.2], [-1.6, 1.6], [0.2, -1.1], [2.0, 0.7]])
+        >>> x = opweave.tensor([1.0, 2.0, 3.0])
+        >>> y = opweave.tensor([[1.0], [2.0]])
         >>> x.resize_as_(y)
-        tensor([[-0.9000,  1.6000],
-                [-0.2000, -2.0000],
-                [ 0.5000, -1.3000],
-                [ 1.3000, -0.5000],
-                [ 2.0000,  0.2000]])"""
+        tensor([[1.],
+                [2.]])"""
         ...
     def resolve_conj(self) -> Tensor:
         """The tensor: it is as it says.
