@@ -327,7 +327,7 @@ def _methods() -> str:
 def _results() -> str:
     lines = []
     for name, kind in sorted(return_types.classes.items()):
-        text = return_types.classes.packets[name].text
+        text = getattr(opweave.ops.aten, name).text
         types = ("tuple[Tensor, ...]" if f"Tensor[] {field}" in text else "Tensor" for field in kind._fields)
         fields = zip(kind._fields, types, strict=True)
         lines += [f"class {name}(NamedTuple):", *(f"    {field}: {type_}" for field, type_ in fields), ""]

@@ -472,13 +472,15 @@ WRITTEN: dict[str, Difference] = {
          "_pdist_backward", "binary_cross_entropy_with_logits", "nll_loss_backward", "nan_to_num", "embedding",
          "binary_cross_entropy", "soft_margin_loss", "native_layer_norm_backward", "native_group_norm_backward",
          "_native_batch_norm_legit_no_training",
-         "batch_norm", "zero", "copy", "heaviside", "heaviside_"),
+         "batch_norm", "_batch_norm_no_update", "_histogramdd_from_bin_tensors", "_segment_reduce_backward", "zero",
+         "copy", "heaviside", "heaviside_"),
         Difference(_UNDIFFERENTIATED, error="nothing"),
     ),
     **_same(("asinh_", "acosh_", "atanh_"), Difference("PyTorch has no derivative of the in-place form",
                                                         error="nothing")),
     **_same(
-        ("prod", "_native_batch_norm_legit", "special_log_ndtr"), Difference(_KEPT, error="nothing")
+        ("prod", "_native_batch_norm_legit", "native_batch_norm", "special_log_ndtr"),
+        Difference(_KEPT, error="nothing"),
     ),
     **_same(
         ("scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce_"),
