@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from opweave.registry import dtypes
+from opweave.registry.batched import Level
+from opweave.registry.batching import bound, call, check_example, raised, wrap
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
-from opweave.registry.op import ops
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import composite, extern, normalize_axes, reduced_sizes
 from opweave.registry.promote import can_cast as _can_cast
 from opweave.registry.scalar import converted
@@ -323,6 +325,17 @@ def hash_tensor(self: Tensor, dim: Any = None, keepdim: bool = False, mode: int 
         bits = self._array.astype(np.uint64)  # negative numbers are wrapped, as by C
     out._array[...] = xp.bitwise_xor.reduce(bits, axis=axes, keepdims=keepdim) if axes else bits
     return out
+
+
+@hash_tensor.batching
+def _hash_batch(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    check_example(op, args, kwargs)
+    values = bound(op, args, kwargs)
+    self = values["self"]
+    axes = normalize_axes(values["dim"], self.ndim, "hash_tensor") or (0,)
+    keepdim = values["keepdim"] and self.ndim > 0
+    values.update(self=raised(self, level), dim=[d + 1 for d in axes], keepdim=keepdim)
+    return wrap(call(op, values), level)
 
 
 hash_tensor.backward()

@@ -407,7 +407,7 @@ declare_copied_back(
     "aten::addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)"
 )
 def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    found = addbmm.body(before_write(self), batch1, batch2, beta=beta, alpha=alpha)
+    found = addbmm.body(before_write(self, batch1, batch2), batch1, batch2, beta=beta, alpha=alpha)
     if found._sizes != self._sizes:  # as PyTorch does, here alone
         aten.resize_.default(self, list(found._sizes))
     return aten.copy_.default(self, found)

@@ -190,6 +190,17 @@ def test_hashes(name: str) -> None:
     assert values.hash_tensor(1).shape == (3, 2)
 
 
+@pytest.mark.filterwarnings("error:vmap")
+def test_hashes_batched() -> None:
+    x = ow.randn(3, 4, 2)
+    for dim, keepdim in itertools.product(((), 0, -1, (0, 1)), (False, True)):
+        found = ow.vmap(lambda t: t.hash_tensor(dim, keepdim=keepdim), in_dims=1)(x)  # noqa: B023
+        compare(found, to_torch(ow.stack([x[:, i].hash_tensor(dim, keepdim=keepdim) for i in range(4)])), dim)
+    for keepdim in (False, True):
+        found = ow.vmap(lambda t: t.hash_tensor(keepdim=keepdim))(x[0, :, 0])  # noqa: B023
+        assert found.tolist() == [t.hash_tensor().item() for t in x[0, :, 0]]
+
+
 def test_hashes_of_special_values() -> None:
     for values in ([float("nan"), -0.0], [float("inf"), 1e-40], [-1.5]):
         compare(ow.hash_tensor(ow.tensor(values)), torch.hash_tensor(torch.tensor(values)), values)
