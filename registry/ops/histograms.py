@@ -6,13 +6,17 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from opweave.registry import dtypes
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.copies import rounded, widened
 from opweave.registry.ops.kinds import composite
 from opweave.registry.ops.samples import Make, Samples
-from opweave.registry.tensor import Tensor, describe
+from opweave.registry.scalar import convert_into, converted
+from opweave.registry.spec import contiguous
+from opweave.registry.tensor import Tensor, allocate_like, describe
 
 aten = ops.aten
 
@@ -47,43 +51,21 @@ def _edges(op: str, values: Tensor, bins: int, range: Sequence[float] | None) ->
     return aten.linspace.default(low, high, bins + 1, dtype=values._dtype, device=values._device)
 
 
-def _counted(op: str, points: Tensor, edges: Sequence[Tensor], weight: Tensor | None, density: bool) -> Tensor:
-    """How many of points (number, dimensions) lie between edges of each dimension, or what weight of them."""
+def _check_edges(op: str, points: Tensor, edges: Sequence[Tensor]) -> None:
     for line in edges:
         if line.ndim != 1 or not line._sizes[0] > 1 or line._dtype is not points._dtype:
             raise ShapeError(
                 f"{op}: edges are vectors of two numbers or more, of the tensor's type", got=describe([points, line])
             )
-    counts = [line._sizes[0] - 1 for line in edges]
-    place: Any = aten.new_zeros.default(points, [points._sizes[0]], dtype=dtypes.int64)
-    inside: Any = None
-    for d, (line, count) in enumerate(zip(edges, counts, strict=True)):
-        values = aten.contiguous.default(aten.select.int(points, 1, d))
-        at = aten.sub.Tensor(aten.searchsorted.Tensor(aten.contiguous.default(line), values, right=True), 1)
-        first, last = (aten.select.int(line, 0, end) for end in (0, -1))
-        # The last edge belongs to the last bin.
-        at = aten.where.self(aten.eq.Tensor(values, last), count - 1, at)
-        within = aten.logical_and.default(aten.ge.Tensor(values, first), aten.le.Tensor(values, last))
-        inside = within if inside is None else aten.logical_and.default(inside, within)
-        place = aten.add.Tensor(aten.mul.Tensor(place, count), aten.clamp.default(at, 0, count - 1))
-    wide = points._dtype.compute
-    if weight is None:
-        amount = aten.new_ones.default(points, [points._sizes[0]], dtype=wide)
-    else:
-        amount = widened(aten.reshape.default(weight, [-1]))
-    if inside is not None:
-        amount = aten.where.self(inside, amount, 0)
-    nothing = aten.new_zeros.default(points, [math.prod(counts)], dtype=wide)
-    found = aten.view.default(aten.index_add.default(nothing, 0, place, amount), counts)
-    if density:
-        found = aten.div.Tensor(found, aten.sum.default(found))
-        for d, line in enumerate(edges):
-            width = aten.view.default(aten.diff.default(line), [-1 if d == k else 1 for k, _ in enumerate(counts)])
-            found = aten.div.Tensor(found, width)
-    return rounded(found, points._dtype)
 
 
 # ---- of numbers ----------------------------------------------------------------------------------------------------
+
+
+def _of_numbers(self: Tensor, edges: Tensor, weight: Tensor | None, density: bool) -> Tensor:
+    points = aten.reshape.default(self, [self.numel(), 1])
+    flat = None if weight is None else aten.reshape.default(weight, [self.numel()])
+    return aten._histogramdd_from_bin_tensors.default(points, [edges], weight=flat, density=density)
 
 
 @composite(
@@ -100,7 +82,7 @@ def histogram_of(
     if range is not None and len(range) != 2:
         raise ArgumentError("histogram: a range is two numbers", got=f"range={list(range)}")
     edges = _edges("histogram", self, bins, range)
-    return _counted("histogram", aten.reshape.default(self, [-1, 1]), [edges], weight, density), edges
+    return _of_numbers(self, edges, weight, density), edges
 
 
 @composite(
@@ -111,8 +93,8 @@ def histogram_of(
 def histogram(self: Tensor, bins: Tensor, *, weight: Tensor | None = None, density: bool = False) -> tuple[Any, Any]:
     """How many elements, or how much of a weight, lies between edges; the last edge belongs to the last bin."""
     _check("histogram", self, weight, self._sizes)
-    found = _counted("histogram", aten.reshape.default(self, [-1, 1]), [bins], weight, density)
-    return found, aten.clone.default(bins)
+    _check_edges("histogram", self, [bins])
+    return _of_numbers(self, bins, weight, density), aten.clone.default(bins)
 
 
 # ---- of points -----------------------------------------------------------------------------------------------------
@@ -146,16 +128,74 @@ def histogramdd_bin_edges(
     ]
 
 
+def _histogram_kernel(
+    self: Tensor, bins: Sequence[Tensor], *, weight: Tensor | None = None, density: bool = False
+) -> Tensor:
+    """The same by arrays, whose counts and sums are whole numbers and float64."""
+    points = _points(self, len(bins), weight)
+    _check_edges("histogramdd", points, bins)
+    xp, compute = self._device.xp, self._dtype.compute.numpy
+    lines = [converted(line._array, compute) for line in bins]
+    counts = [len(line) - 1 for line in lines]
+    place, inside = xp.zeros(points._sizes[0], np.int64), xp.ones(points._sizes[0], bool)
+    for d, (line, count) in enumerate(zip(lines, counts, strict=True)):
+        values = converted(points._array[:, d], compute)
+        at = xp.searchsorted(line, values, side="right") - 1
+        at[values == line[-1]] = count - 1
+        inside &= (values >= line[0]) & (values <= line[-1])
+        place = place * count + xp.clip(at, 0, count - 1)
+    amount = None if weight is None else weight._array.reshape(-1)[inside].astype(np.float64)
+    found = xp.bincount(place[inside], amount, minlength=math.prod(counts)).reshape(counts)
+    out = allocate_like(contiguous(tuple(counts), self._dtype, self._device))
+    with np.errstate(all="ignore"):
+        if density:
+            found = found / found.sum()
+            for d, line in enumerate(lines):
+                found = found / xp.diff(line).reshape([-1 if d == k else 1 for k, _ in enumerate(counts)])
+        convert_into(out._array, xp.asarray(found, compute))
+    return out
+
+
 @composite(
     "aten::_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False)"
     " -> Tensor",
+    explicit=True,
+    kernel=_histogram_kernel,
     outs="out",
 )
 def histogramdd_from_bin_tensors(
     self: Tensor, bins: Sequence[Tensor], *, weight: Tensor | None = None, density: bool = False
 ) -> Tensor:
     """How many points, or how much of a weight, lies between edges of each dimension."""
-    return _counted("histogramdd", _points(self, len(bins), weight), bins, weight, density)
+    points = _points(self, len(bins), weight)
+    _check_edges("histogramdd", points, bins)
+    counts = [line._sizes[0] - 1 for line in bins]
+    place: Any = aten.new_zeros.default(points, [points._sizes[0]], dtype=dtypes.int64)
+    inside: Any = None
+    for d, (line, count) in enumerate(zip(bins, counts, strict=True)):
+        values = aten.contiguous.default(aten.select.int(points, 1, d))
+        at = aten.sub.Tensor(aten.searchsorted.Tensor(aten.contiguous.default(line), values, right=True), 1)
+        first, last = (aten.select.int(line, 0, end) for end in (0, -1))
+        # The last edge belongs to the last bin.
+        at = aten.where.self(aten.eq.Tensor(values, last), count - 1, at)
+        within = aten.logical_and.default(aten.ge.Tensor(values, first), aten.le.Tensor(values, last))
+        inside = within if inside is None else aten.logical_and.default(inside, within)
+        place = aten.add.Tensor(aten.mul.Tensor(place, count), aten.clamp.default(at, 0, count - 1))
+    wide = points._dtype.compute
+    if weight is None:
+        amount = aten.new_ones.default(points, [points._sizes[0]], dtype=wide)
+    else:
+        amount = widened(aten.reshape.default(weight, [-1]))
+    if inside is not None:
+        amount = aten.where.self(inside, amount, 0)
+    nothing = aten.new_zeros.default(points, [math.prod(counts)], dtype=wide)
+    found = aten.view.default(aten.index_add.default(nothing, 0, place, amount), counts)
+    if density:
+        found = aten.div.Tensor(found, aten.sum.default(found))
+        for d, line in enumerate(bins):
+            width = aten.view.default(aten.diff.default(line), [-1 if d == k else 1 for k, _ in enumerate(counts)])
+            found = aten.div.Tensor(found, width)
+    return rounded(found, self._dtype)
 
 
 @composite(
