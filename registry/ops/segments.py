@@ -18,8 +18,10 @@ from opweave.registry.op import ops
 from opweave.registry.ops.copies import rounded, widened
 from opweave.registry.ops.kinds import composite
 from opweave.registry.ops.samples import Make, Samples
+from opweave.registry.scalar import convert_into, converted
+from opweave.registry.spec import contiguous
 from opweave.registry.strided import wrap_dim
-from opweave.registry.tensor import Tensor, describe
+from opweave.registry.tensor import Tensor, allocate_like, describe
 
 aten = ops.aten
 _SUM, _MEAN, _MAX, _MIN, _PROD = "sum", "mean", "max", "min", "prod"
@@ -28,6 +30,9 @@ _REDUCTIONS = {_SUM: _SUM, _MEAN: _MEAN, _MAX: _MAX, _MIN: _MIN, _PROD: _PROD, "
 #: What a segment without elements gives.
 _IDENTITY = {_SUM: 0.0, _MEAN: 0.0, _MAX: -math.inf, _MIN: math.inf, _PROD: 1.0}
 _PLACES = (dtypes.int64, dtypes.int32)
+_UFUNCS = {_SUM: np.add, _MEAN: np.add, _MAX: np.maximum, _MIN: np.minimum, _PROD: np.multiply}
+#: Of so many rows of lengths each has a loop of its own.
+_ROWS = 4096
 
 
 def _bounds(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: int) -> tuple[Tensor | None, Tensor]:
@@ -141,9 +146,48 @@ def _segment_reduce_kernel(
                 f"segment_reduce: lengths must sum up to {data._sizes[lengths.ndim - 1]}",
                 got=f"lengths={values.tolist()}", hint="unsafe=True leaves out what is behind the last segment",
             )  # fmt: skip
+    found = None if indices is not None else _by_arrays(data, reduce, lengths, offsets, axis, initial)
+    if found is not None:
+        return found
     return segment_reduce.body(
         data, reduce, lengths=lengths, indices=indices, offsets=offsets, axis=axis, unsafe=unsafe, initial=initial
     )
+
+
+def _by_arrays(
+    data: Tensor, reduce: str, lengths: Tensor | None, offsets: Tensor | None, axis: int, initial: Any
+) -> Tensor | None:
+    """The same by a loop of NumPy's over each row of lengths; None where that is not for the arguments."""
+    reduction = _reduction(reduce)
+    start, end = _bounds(data, lengths, offsets, axis)
+    ends = end._array.reshape(-1, end._sizes[-1]) if end.ndim > 1 else end._array[None]
+    if start is not None:
+        starts = start._array.reshape(ends.shape)
+    else:
+        starts = np.concatenate([np.zeros_like(ends[:, :1]), ends[:, :-1]], 1) if data._device.is_host else ends
+    outer, length = len(ends), data._sizes[end.ndim - 1]
+    if not (data._device.is_host and ends.size and data.numel()) or outer > _ROWS:
+        return None
+    if int(starts.min()) < 0 or bool((ends < starts).any()) or int(ends.max()) > length:
+        return None
+    begin = _IDENTITY[reduction] if initial is None else float(initial)
+    source = converted(data._array, data._dtype.compute.numpy).reshape(outer, length, -1)
+    found = np.full((outer, ends.shape[1], source.shape[2]), begin, source.dtype)
+    combine: Any = _UFUNCS[reduction]
+    counts = ends - starts
+    with np.errstate(all="ignore"):
+        for row, first, count, stop, into in zip(source, starts, counts, ends[:, -1], found, strict=True):
+            filled = count > 0
+            if filled.any():
+                into[filled] = combine(into[filled], combine.reduceat(row[: int(stop)], first[filled], axis=0))
+        if reduction == _MEAN:
+            found /= np.maximum(counts, 1)[..., None].astype(found.dtype)
+            if initial is None:
+                found[counts == 0] = math.nan
+        sizes = tuple(ends.shape[1] if d == end.ndim - 1 else n for d, n in enumerate(data._sizes))
+        out = allocate_like(contiguous(sizes, data._dtype, data._device))
+        convert_into(out._array, found.reshape(sizes))
+    return out
 
 
 @composite(
