@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import sys
 
+import numpy as np
+
 from opweave.registry.errors import ShapeError, UnsupportedError, warn_user
 from opweave.registry.keys import GRAD, PYTHON_BIT, state
 from opweave.registry.memory import Lease
@@ -89,9 +91,9 @@ def have_room(t: Tensor, sizes: tuple[int, ...], strides: tuple[int, ...]) -> No
     if count * t._dtype.itemsize <= storage.nbytes:
         return
     plain = type(t) is Tensor and not t._keys & PYTHON_BIT and not state.modes and not state.include
-    # Two references more: the name here and the argument.
+    # One reference more: the name here.
     shared = t._view_of is not None or sys.getrefcount(storage) > _ONE + 1
-    if not plain or shared or type(storage.owner) is not Lease:
+    if not plain or shared or not _is_own(t):
         raise UnsupportedError(
             f"resize_: {list(sizes)} needs more memory than the tensor has, and it keeps its memory", got=describe(t),
             hint="views, graphs and what autograd saved rely on it; make another: x = x.new_empty(sizes)",
@@ -100,3 +102,13 @@ def have_room(t: Tensor, sizes: tuple[int, ...], strides: tuple[int, ...]) -> No
     made.bytes()[: storage.nbytes] = storage.bytes()[: storage.nbytes]
     made.version = storage.version
     t._storage, t._cached = made, None
+
+
+def _is_own(t: Tensor) -> bool:
+    """Whether nothing but the tensor's storage looks into its memory, which is on the CPU."""
+    storage = t._storage
+    is_array = type(storage.owner) is np.ndarray and storage.owner.base is None
+    if not is_array and type(storage.owner) is not Lease:
+        return False
+    t._cached = storage._bytes = None  # arrays over it, which are made again
+    return sys.getrefcount(storage.owner) <= _ONE

@@ -81,7 +81,7 @@ from opweave.nn.modules.rnn import LSTMCell as LSTMCell
 from opweave.nn.modules.normalization import LayerNorm as LayerNorm
 from opweave.nn.modules.activation import LeakyReLU as LeakyReLU
 from opweave.nn.modules.linear import Linear as Linear
-from opweave.nn.modules.loss import LinearCrossEntropyLoss as LinearCrossEntropyLoss
+from opweave.nn.modules.linear_loss import LinearCrossEntropyLoss as LinearCrossEntropyLoss
 from opweave.nn.linear_cross_entropy import LinearCrossEntropyOptions as LinearCrossEntropyOptions
 from opweave.nn.modules.normalization import LocalResponseNorm as LocalResponseNorm
 from opweave.nn.modules.activation import LogSigmoid as LogSigmoid

@@ -18,6 +18,7 @@ from opweave.registry.op import ops
 from opweave.registry.ops.copies import rounded, widened
 from opweave.registry.ops.kinds import composite
 from opweave.registry.ops.samples import Make, Samples
+from opweave.registry.promote import as_element
 from opweave.registry.scalar import convert_into, converted
 from opweave.registry.spec import contiguous
 from opweave.registry.strided import wrap_dim
@@ -118,12 +119,17 @@ def _reduction(reduce: str) -> str:
     return _REDUCTIONS[reduce]
 
 
+def _begin(data: Tensor, reduction: str, initial: Any) -> float:
+    """What a segment begins with."""
+    return _IDENTITY[reduction] if initial is None else float(as_element("segment_reduce", initial, data._dtype))
+
+
 def _combined(
     data: Tensor, reduce: str, lengths: Tensor | None, offsets: Tensor | None, axis: int, initial: Any
 ) -> Tensor:
     reduction = _reduction(reduce)
     segments = _Segments(data, lengths, offsets, axis)
-    start = _IDENTITY[reduction] if initial is None else float(initial)
+    start = _begin(data, reduction, initial)
     found = segments.reduced(widened(data), start, _SUM if reduction == _MEAN else reduction)
     if reduction == _MEAN:
         empty = math.nan if initial is None else start
@@ -170,7 +176,7 @@ def _by_arrays(
         return None
     if int(starts.min()) < 0 or bool((ends < starts).any()) or int(ends.max()) > length:
         return None
-    begin = _IDENTITY[reduction] if initial is None else float(initial)
+    begin = _begin(data, reduction, initial)
     source = converted(data._array, data._dtype.compute.numpy).reshape(outer, length, -1)
     found = np.full((outer, ends.shape[1], source.shape[2]), begin, source.dtype)
     combine: Any = _UFUNCS[reduction]
@@ -224,6 +230,8 @@ def segment_reduce_backward(
         raise ShapeError(
             f"_segment_reduce_backward: expected results of shape {segments.sizes(data)}", got=describe([grad, output])
         )
+    if isinstance(initial, int) and not -(2**63) <= initial < 2**64:
+        raise DTypeError("_segment_reduce_backward: initial is a number of 64 bits", got=f"initial={initial}")
     wide, values = widened(grad), widened(data)
     if reduction == _MEAN:
         wide = aten.div.Tensor(wide, aten.clamp_min.default(segments.counts, 1))
@@ -238,7 +246,7 @@ def segment_reduce_backward(
         # A gradient that is infinite or NaN belongs to what was chosen alone.
         found = aten.where(aten.eq.Scalar(chosen, 0), 0.0, found)
     elif reduction == _PROD:
-        found = _without_own(values, segments, wide, 1.0 if initial is None else float(initial))
+        found = _without_own(values, segments, wide, _begin(data, reduction, initial))
     else:
         found = segments.spread(wide, 0.0)
     return rounded(found, data._dtype)

@@ -85,16 +85,23 @@ def test_more_memory() -> None:
         assert x.flatten()[:6].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
         assert x.untyped_storage().nbytes() == 80
         assert tuple(m.empty(0).resize_(2, 3).shape) == (2, 3)
+        for _ in range(5):  # so that calls are replayed, too
+            y = m.ones(1).clone().resize_(3)
+            assert y[0].item() == 1.0
+            assert tuple(y.fill_(2).shape) == (3,)
 
 
 def test_memory_that_others_have_a_part_in_stays() -> None:
-    x = ow.arange(6.0)
-    view, exported = x[1:], ow.from_numpy(np.ones(3))
-    for t in (x, view, exported):
+    x, array = ow.arange(6.0), np.ones(3)
+    view, other = x[1:], ow.from_numpy(array)
+    seen = ow.ones(1).clone()
+    shown = seen.numpy()
+    for t in (x, view, other, seen):
         sizes = t.shape
         with pytest.raises(UnsupportedError, match="keeps its memory"):
             t.resize_(20)
         assert t.shape == sizes
+    assert shown.tolist() == [1.0]
     with pytest.raises(UnsupportedError, match="keeps its memory"):
         ow.compile(lambda x: x.resize_(20))(ow.ones(3))
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 from opweave.nn import functional as F
-from opweave.nn.linear_cross_entropy import LinearCrossEntropyOptions
 from opweave.nn.modules.arranging import PairwiseDistance
-from opweave.nn.modules.linear import Linear
 from opweave.nn.modules.module import Module
-from opweave.registry.errors import DomainError, ShapeError
-from opweave.registry.tensor import Tensor, describe
+from opweave.registry.errors import DomainError
+from opweave.registry.tensor import Tensor
 
 
 def _reduced(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
@@ -152,63 +149,6 @@ class CrossEntropyLoss(_WeightedLoss):
         return F.cross_entropy(
             input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction,
             label_smoothing=self.label_smoothing,
-        )  # fmt: skip
-
-
-class LinearCrossEntropyLoss(_WeightedLoss):
-    """Cross entropy of the scores that a linear layer of its own gives.
-
-    Parameters
-    ----------
-    in_features, num_classes : int
-        Sizes of the layer.
-    out_features : tuple of int
-        More dimensions of the loss.
-    bias : bool
-        Whether the layer has one.
-    weight : Tensor, optional
-        Of each class.
-    ignore_index : int, optional
-        A class that does not count.
-    options : LinearCrossEntropyOptions, optional
-        How the batch is cut into pieces.
-
-    Examples
-    --------
-    >>> loss = opweave.nn.LinearCrossEntropyLoss(4, 3)
-    >>> loss(opweave.ones(2, 4), opweave.tensor([0, 2])).shape
-    opweave.Size([])
-    """
-
-    def __init__(
-        self,
-        in_features: int,
-        num_classes: int,
-        *,
-        out_features: tuple[int, ...] = (),
-        bias: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-        reduction: str = "mean",
-        weight: Tensor | None = None,
-        ignore_index: int | None = None,
-        label_smoothing: float = 0.0,
-        options: LinearCrossEntropyOptions | None = None,
-    ) -> None:
-        if weight is not None and tuple(weight.shape) != (num_classes,):
-            raise ShapeError("LinearCrossEntropyLoss: needs a weight for each class", got=describe(weight))
-        super().__init__(weight, None, None, reduction)
-        self.num_classes, self.out_features = num_classes, out_features
-        self.ignore_index, self.label_smoothing, self.options = ignore_index, label_smoothing, options
-        self.linear = Linear(in_features, math.prod(out_features, start=num_classes), bias, device, dtype)
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss."""
-        sizes, bias = (self.num_classes, *self.out_features), self.linear.bias
-        return F.linear_cross_entropy(
-            input, self.linear.weight.reshape(*sizes, self.linear.in_features), target,
-            linear_bias=None if bias is None else bias.reshape(sizes), weight=self.weight, reduction=self.reduction,
-            ignore_index=self.ignore_index, label_smoothing=self.label_smoothing, options=self.options,
         )  # fmt: skip
 
 
