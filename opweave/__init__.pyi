@@ -6874,6 +6874,36 @@ def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: Int, paddin
     >>> opweave.grid_sampler_2d(x, y, 0, 0, False)
     tensor([[[[7.5000]]]])"""
     ...
+def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: Int, padding_mode: Int, align_corners: Bool, *, out: Tensor | None = None) -> Tensor:
+    """The volume at the places (x, y, z) of a grid, -1 and 1 being its borders.
+
+    Parameters
+    ----------
+    input : Tensor
+        The tensor.
+    grid : Tensor
+        Places (x, y) in the last dimension.
+    interpolation_mode : int
+        0 linear, 1 nearest, 2 cubic.
+    padding_mode : int
+        0 zeros, 1 border, 2 reflection.
+    align_corners : bool
+        Whether the corners of both images are at the same places.
+    out : Tensor, optional
+        A tensor, or one for each result, to write to; gets the sizes of the result.
+
+    Returns
+    -------
+    Tensor
+        A new tensor.
+
+    Examples
+    --------
+    >>> x = opweave.arange(8.0).view(1, 1, 2, 2, 2)
+    >>> y = opweave.tensor([[[[[0.0, 0.0, 0.0]]]]])
+    >>> opweave.grid_sampler_3d(x, y, 0, 0, False)
+    tensor([[[[[3.5000]]]]])"""
+    ...
 def group_norm(input: Tensor, num_groups: Int, weight: Tensor | None = None, bias: Tensor | None = None, eps: Float = 1e-05, cudnn_enabled: Bool = True) -> Tensor:
     """Groups of channels brought to mean 0 and variance 1, then scaled channel by channel.
 
@@ -7145,6 +7175,38 @@ def hardtanh_(input: Tensor, min_val: Number = -1, max_val: Number = 1) -> Tenso
     >>> x.hardtanh_()
     tensor([-1.0000,  0.5000,  1.0000])"""
     ...
+@overload
+def hash_tensor(input: Tensor, dim: Int | Sequence[Int] = ..., *, keepdim: Bool = False, mode: Int = 0, out: Tensor | None = None, keepdims: Bool = False) -> Tensor: ...
+@overload
+def hash_tensor(input: Tensor, axis: Int | Sequence[Int] = ..., *, keepdim: Bool = False, mode: Int = 0, out: Tensor | None = None, keepdims: Bool = False) -> Tensor:
+    """The exclusive or of the 64 bits of elements, as float64 or int64, along dimensions.
+
+    Parameters
+    ----------
+    input : Tensor
+        The tensor.
+    dim : int or sequence of int, default ()
+        The dimension, counted from the end where negative.
+    keepdim : bool, default False
+        Whether reduced dimensions stay, with size 1.
+    mode : int, default 0
+        How it is done.
+    out : Tensor, optional
+        A tensor, or one for each result, to write to; gets the sizes of the result.
+
+    Returns
+    -------
+    Tensor
+        A new tensor.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([1.0, 2.0, 3.0])
+    >>> opweave.hash_tensor(x)
+    tensor(4609434218613702656, dtype=opweave.uint64)
+    >>> x.hash_tensor()
+    tensor(4609434218613702656, dtype=opweave.uint64)"""
+    ...
 def heaviside(input: Tensor | Number, values: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """0 below 0, 1 above, and the value given at 0; 0 for NaN.
 
@@ -7287,6 +7349,46 @@ def histogram(input: Tensor, bins: Tensor, *, weight: Tensor | None = None, dens
     opweave.return_types.histogram(
     hist=tensor([1., 2., 1.]),
     bin_edges=tensor([1., 2., 3., 4.]))"""
+    ...
+@overload
+def histogramdd(input: Tensor, bins: Sequence[Int], range: Sequence[Float] | None = None, weight: Tensor | None = None, density: Bool = False) -> return_types.histogramdd: ...
+@overload
+def histogramdd(input: Tensor, bins: Int, range: Sequence[Float] | None = None, weight: Tensor | None = None, density: Bool = False) -> return_types.histogramdd: ...
+@overload
+def histogramdd(input: Tensor, bins: Sequence[Tensor], range: Sequence[Float] | None = None, weight: Tensor | None = None, density: Bool = False) -> return_types.histogramdd:
+    """How many points, or what weight of them, lie in as many bins of each dimension, and the edges of bins.
+
+    Parameters
+    ----------
+    input : Tensor
+        The tensor.
+    bins : sequence of int or int or sequence of Tensor
+        How many bins, or their edges.
+    range : sequence of float, optional
+        The least and the largest edge.
+    weight : Tensor, optional
+        The weights.
+    density : bool, default False
+        Whether the sum over the bins is 1.
+
+    Returns
+    -------
+    return_types.histogramdd
+        A named tuple of tensors: hist, bin_edges.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([[0.0, 0.0], [1.0, 2.0], [1.0, 1.0]])
+    >>> opweave.histogramdd(x, [2, 2])
+    opweave.return_types.histogramdd(
+    hist=tensor([[1., 0.],
+            [0., 2.]]),
+    bin_edges=(tensor([0.0000, 0.5000, 1.0000]), tensor([0., 1., 2.])))
+    >>> x.histogramdd([2, 2])
+    opweave.return_types.histogramdd(
+    hist=tensor([[1., 0.],
+            [0., 2.]]),
+    bin_edges=(tensor([0.0000, 0.5000, 1.0000]), tensor([0., 1., 2.])))"""
     ...
 @overload
 def hsplit(input: Tensor, sections: Int) -> _tuple[Tensor, ...]: ...
@@ -10762,6 +10864,47 @@ def narrow_copy(input: Tensor, axis: Int, start: Int, length: Int, *, out: Tenso
     >>> x.narrow_copy(0, 1, 2)
     tensor([2., 3.])"""
     ...
+def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: Bool, momentum: Float, eps: Float, *, out: _tuple[Tensor, Tensor, Tensor] | None = None) -> _tuple[Tensor, Tensor, Tensor]:
+    """(result, mean, 1 / standard deviation), the last two without elements where training is false.
+
+    Parameters
+    ----------
+    input : Tensor
+        The tensor.
+    weight : Tensor, optional
+        The weights.
+    bias : Tensor, optional
+        What is added, one number for each channel.
+    running_mean : Tensor, optional
+        The running means.
+    running_var : Tensor, optional
+        The running variances.
+    training : bool
+        Whether statistics are those of the batch.
+    momentum : float
+        How fast running statistics change.
+    eps : float
+        A small number that keeps divisors off 0.
+    out : tuple of Tensor, optional
+        A tensor, or one for each result, to write to; gets the sizes of the result.
+
+    Returns
+    -------
+    tuple[Tensor, Tensor, Tensor]
+        The tensors.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([[-0.9, 1.6, -0.2], [-2.0, 0.5, -1.3], [1.3, -0.5, 2.0], [0.2, -1.6, 0.9]])
+    >>> y = opweave.tensor([-2.0, 0.0, 2.0])
+    >>> z = opweave.tensor([-2.0, 0.0, 2.0])
+    >>> w = opweave.tensor([0.5, 1.0, 1.5])
+    >>> opweave.native_batch_norm(x, y, None, z, w, False, 0.1, 0.001)
+    (tensor([[-3.1082,  0.0000, -3.5914],
+            [-0.0000,  0.0000, -5.3871],
+            [-9.3245, -0.0000,  0.0000],
+            [-6.2163, -0.0000, -1.7957]]), tensor([]), tensor([]))"""
+    ...
 def native_dropout(input: Tensor, p: Float, train: Bool | None, *, out: _tuple[Tensor, Tensor] | None = None) -> _tuple[Tensor, Tensor]:
     """(input with elements dropped and the others scaled, which are kept).
 
@@ -12938,7 +13081,7 @@ def reshape_as(input: Tensor, other: Tensor | Number) -> Tensor:
             [5., 6.]])"""
     ...
 def resize_(input: Tensor, size: Sequence[Int], *, memory_format: MemoryFormat | None = None) -> Tensor:
-    """Refused: views, graphs and what autograd saved rely on a tensor's memory and sizes.
+    """Let a tensor have other sizes, row-major over its memory; it gets more memory where nothing else has a part in its own, and what is new there may be anything.
 
     Parameters
     ----------
@@ -12952,7 +13095,38 @@ def resize_(input: Tensor, size: Sequence[Int], *, memory_format: MemoryFormat |
     Returns
     -------
     Tensor
-        The first tensor, which was written to."""
+        The first tensor, which was written to.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([1.0, 2.0, 3.0])
+    >>> x.resize_([2])
+    tensor([1., 2.])"""
+    ...
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+    """Let a tensor have the sizes of another; with `preserve_format` its memory format too.
+
+    Parameters
+    ----------
+    input : Tensor
+        The tensor.
+    the_template : Tensor
+        The tensor whose sizes are taken.
+    memory_format : memory_format, optional
+        How the result lies in memory.
+
+    Returns
+    -------
+    Tensor
+        The first tensor, which was written to.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([1.0, 2.0, 3.0])
+    >>> y = opweave.tensor([[1.0], [2.0]])
+    >>> x.resize_as_(y)
+    tensor([[1.],
+            [2.]])"""
     ...
 def resolve_conj(input: Tensor) -> Tensor:
     """The tensor: it is as it says.
@@ -13624,6 +13798,42 @@ def searchsorted(sorted_sequence: Tensor, input: Tensor, *, out_int32: Bool = Fa
     >>> y = opweave.tensor([2.0, 5.0])
     >>> opweave.searchsorted(x, y)
     tensor([1, 2])"""
+    ...
+def segment_reduce(data: Tensor, reduce: _str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None, axis: Int = 0, unsafe: Bool = False, initial: Number | None = None, out: Tensor | None = None) -> Tensor:
+    """The sum, mean, largest, least or product of each segment of a dimension, and of an initial number.
+
+    Parameters
+    ----------
+    data : Tensor
+        The data.
+    reduce : str
+        How elements for one place are combined.
+    lengths : Tensor, optional
+        How long each segment is; or `offsets`.
+    indices : Tensor, optional
+        For the signature's sake.
+    offsets : Tensor, optional
+        Where each segment begins, and where the last one ends; or `lengths`.
+    axis : int, default 0
+        The dimension that is cut into segments.
+    unsafe : bool, default False
+        Whether what is behind the last segment is left out, and negative lengths are not looked for.
+    initial : number, optional
+        What each segment begins with.
+    out : Tensor, optional
+        A tensor, or one for each result, to write to; gets the sizes of the result.
+
+    Returns
+    -------
+    Tensor
+        A new tensor.
+
+    Examples
+    --------
+    >>> x = opweave.tensor([1.0, 2.0, 3.0])
+    >>> y = opweave.tensor([1, 2])
+    >>> opweave.segment_reduce(x, 'sum', lengths=y)
+    tensor([1., 5.])"""
     ...
 @overload
 def select(input: Tensor, dim: Int, index: Int) -> Tensor: ...
@@ -16886,4 +17096,4 @@ def zeros_like(input: Tensor, *, dtype: DTypeLike | None = None, layout: Layout 
 def cuda_is_available() -> _bool: ...
 def __dir__() -> list[_str]: ...
 
-__all__ = ['DispatchKey', 'DispatchKeySet', 'DispatchMode', 'FakeTensor', 'FakeTensorMode', 'Generator', 'HigherOrderOperator', 'KernelProfile', 'LaunchProfile', 'OpOverload', 'OpOverloadPacket', 'ShapeEnv', 'Size', 'SymBool', 'SymFloat', 'SymInt', 'Tag', 'Tensor', 'TorchDispatchMode', 'abs', 'abs_', 'absolute', 'absolute_', 'acos', 'acos_', 'acosh', 'acosh_', 'adaptive_avg_pool1d', 'adaptive_max_pool1d', 'add', 'add_', 'addbmm', 'addbmm_', 'addcdiv', 'addcdiv_', 'addcmul', 'addcmul_', 'addmm', 'addmm_', 'addmv', 'addmv_', 'addr', 'addr_', 'adjoint', 'alias', 'alias_copy', 'all', 'allclose', 'alpha_dropout', 'alpha_dropout_', 'amax', 'amin', 'aminmax', 'amp', 'angle', 'any', 'arange', 'arccos', 'arccos_', 'arccosh', 'arccosh_', 'arcsin', 'arcsin_', 'arcsinh', 'arcsinh_', 'arctan', 'arctan2', 'arctan2_', 'arctan_', 'arctanh', 'arctanh_', 'argmax', 'argmin', 'argsort', 'argwhere', 'as_strided', 'as_strided_', 'as_strided_copy', 'as_strided_scatter', 'as_tensor', 'asarray', 'asin', 'asin_', 'asinh', 'asinh_', 'associative_scan', 'atan', 'atan2', 'atan2_', 'atan_', 'atanh', 'atanh_', 'atleast_1d', 'atleast_2d', 'atleast_3d', 'autocast', 'autograd', 'avg_pool1d', 'baddbmm', 'baddbmm_', 'bartlett_window', 'batch_norm', 'bernoulli', 'bernoulli_', 'bfloat16', 'bilinear', 'binary_cross_entropy_with_logits', 'bincount', 'binomial', 'bitwise_and', 'bitwise_and_', 'bitwise_left_shift', 'bitwise_left_shift_', 'bitwise_not', 'bitwise_not_', 'bitwise_or', 'bitwise_or_', 'bitwise_right_shift', 'bitwise_right_shift_', 'bitwise_xor', 'bitwise_xor_', 'blackman_window', 'block_diag', 'bmm', 'bool', 'broadcast_shapes', 'broadcast_tensors', 'broadcast_to', 'bucketize', 'can_cast', 'cartesian_prod', 'cat', 'cauchy_', 'cdist', 'cdouble', 'ceil', 'ceil_', 'celu', 'cfloat', 'chain_matmul', 'channel_shuffle', 'channels_last', 'channels_last_3d', 'check', 'check_is_size', 'checkpoint', 'cholesky', 'cholesky_inverse', 'cholesky_solve', 'chunk', 'clamp', 'clamp_', 'clamp_max', 'clamp_max_', 'clamp_min', 'clamp_min_', 'clear_autocast_cache', 'clip', 'clip_', 'clone', 'column_stack', 'combinations', 'compile', 'complex', 'complex128', 'complex64', 'concat', 'concatenate', 'cond', 'conj', 'conj_physical', 'conj_physical_', 'constant_pad_nd', 'contiguous', 'contiguous_format', 'conv1d', 'conv2d', 'conv3d', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d', 'convolution', 'copy_', 'copysign', 'copysign_', 'corrcoef', 'cos', 'cos_', 'cosh', 'cosh_', 'cosine_embedding_loss', 'cosine_similarity', 'count_nonzero', 'cov', 'cross', 'ctc_loss', 'cuda_is_available', 'cummax', 'cummin', 'cumprod', 'cumprod_', 'cumsum', 'cumsum_', 'cumulative_trapezoid', 'deg2rad', 'deg2rad_', 'det', 'detach', 'detach_copy', 'device', 'diag', 'diag_embed', 'diagflat', 'diagonal', 'diagonal_copy', 'diagonal_scatter', 'diff', 'digamma', 'digamma_', 'dist', 'distributions', 'div', 'div_', 'divide', 'divide_', 'dot', 'double', 'dropout', 'dropout_', 'dsplit', 'dstack', 'dtype', 'e', 'einsum', 'elu_', 'embedding', 'embedding_bag', 'embedding_renorm_', 'empty', 'empty_like', 'empty_permuted', 'empty_strided', 'enable_grad', 'eq', 'eq_', 'equal', 'erf', 'erf_', 'erfc', 'erfc_', 'erfinv', 'erfinv_', 'exp', 'exp2', 'exp2_', 'exp_', 'expand', 'expand_as', 'expand_copy', 'explain', 'expm1', 'expm1_', 'exponential_', 'export', 'eye', 'feature_alpha_dropout', 'feature_alpha_dropout_', 'feature_dropout', 'feature_dropout_', 'fft', 'fill', 'fill_', 'fill_diagonal_', 'finfo', 'fix', 'fix_', 'flatten', 'flip', 'fliplr', 'flipud', 'float', 'float16', 'float32', 'float64', 'float8_e4m3fn', 'float8_e4m3fnuz', 'float8_e5m2', 'float8_e5m2fnuz', 'float8_e8m0fnu', 'float_power', 'float_power_', 'floor', 'floor_', 'floor_divide', 'floor_divide_', 'fmax', 'fmin', 'fmod', 'fmod_', 'frac', 'frac_', 'frexp', 'frobenius_norm', 'from_dlpack', 'from_numpy', 'frombuffer', 'full', 'full_like', 'func', 'fx', 'gather', 'gcd', 'gcd_', 'ge', 'ge_', 'gelu', 'gelu_', 'geometric_', 'geqrf', 'ger', 'get_autocast_dtype', 'get_default_dtype', 'get_num_threads', 'get_printoptions', 'get_rng_state', 'gradient', 'greater', 'greater_', 'greater_equal', 'greater_equal_', 'grid_sampler', 'grid_sampler_2d', 'group_norm', 'gru_cell', 'gt', 'gt_', 'half', 'hamming_window', 'hann_window', 'hardshrink', 'hardsigmoid_', 'hardswish_', 'hardtanh_', 'heaviside', 'heaviside_', 'hinge_embedding_loss', 'histc', 'histogram', 'hsplit', 'hstack', 'hypot', 'hypot_', 'i0', 'i0_', 'igamma', 'igamma_', 'igammac', 'igammac_', 'iinfo', 'imag', 'index_add', 'index_add_', 'index_copy', 'index_copy_', 'index_fill', 'index_fill_', 'index_put', 'index_put_', 'index_reduce', 'index_reduce_', 'index_select', 'inf', 'inference_mode', 'initial_seed', 'inner', 'int', 'int16', 'int32', 'int64', 'int8', 'inverse', 'is_anomaly_check_nan_enabled', 'is_anomaly_enabled', 'is_autocast_cache_enabled', 'is_autocast_enabled', 'is_complex', 'is_conj', 'is_floating_point', 'is_grad_enabled', 'is_inference_mode_enabled', 'is_neg', 'is_nonzero', 'is_same_size', 'is_signed', 'is_tensor', 'isclose', 'isfinite', 'isin', 'isinf', 'isnan', 'isneginf', 'isposinf', 'isreal', 'istft', 'kaiser_window', 'kernel_accesses', 'kl_div', 'kron', 'kthvalue', 'layer_norm', 'layout', 'lcm', 'lcm_', 'ldexp', 'ldexp_', 'le', 'le_', 'leaky_relu_', 'lerp', 'lerp_', 'less', 'less_', 'less_equal', 'less_equal_', 'lgamma', 'lgamma_', 'library', 'lift_fresh_copy', 'linalg', 'linspace', 'load', 'load_compiled', 'log', 'log10', 'log10_', 'log1p', 'log1p_', 'log2', 'log2_', 'log_', 'log_normal_', 'log_softmax', 'logaddexp', 'logaddexp2', 'logcumsumexp', 'logdet', 'logical_and', 'logical_and_', 'logical_not', 'logical_not_', 'logical_or', 'logical_or_', 'logical_xor', 'logical_xor_', 'logit', 'logit_', 'logspace', 'logsumexp', 'long', 'lstm_cell', 'lt', 'lt_', 'lu', 'lu_solve', 'lu_unpack', 'make_fx', 'manual_seed', 'map', 'margin_ranking_loss', 'mark_dynamic', 'mark_static', 'masked', 'masked_fill', 'masked_fill_', 'masked_scatter', 'masked_scatter_', 'masked_select', 'matmul', 'matrix_exp', 'matrix_power', 'max', 'max_pool2d', 'max_pool3d', 'maximum', 'mean', 'median', 'memory_format', 'meshgrid', 'min', 'minimum', 'mish_', 'mm', 'mode', 'moveaxis', 'movedim', 'msort', 'mul', 'mul_', 'multinomial', 'multiply', 'multiply_', 'mv', 'mvlgamma', 'mvlgamma_', 'nan', 'nan_to_num', 'nan_to_num_', 'nanmean', 'nanmedian', 'nanquantile', 'nansum', 'narrow', 'narrow_copy', 'native_dropout', 'native_group_norm', 'native_layer_norm', 'ne', 'ne_', 'neg', 'neg_', 'negative', 'negative_', 'new_empty', 'new_empty_strided', 'new_full', 'new_ones', 'new_zeros', 'newaxis', 'nextafter', 'nextafter_', 'nn', 'no_grad', 'nonzero', 'nonzero_numpy', 'nonzero_static', 'norm', 'normal', 'normal_', 'not_equal', 'not_equal_', 'nuclear_norm', 'numel', 'ones', 'ones_like', 'ops', 'optim', 'orgqr', 'ormqr', 'outer', 'pairwise_distance', 'pca_lowrank', 'pdist', 'permute', 'permute_copy', 'pi', 'pinverse', 'pixel_shuffle', 'pixel_unshuffle', 'poisson', 'poisson_nll_loss', 'polar', 'polygamma', 'polygamma_', 'positive', 'pow', 'pow_', 'prelu', 'preserve_format', 'prod', 'profile', 'promote_types', 'put', 'put_', 'qr', 'quantile', 'rad2deg', 'rad2deg_', 'rand', 'rand_like', 'randint', 'randint_like', 'randn', 'randn_like', 'random_', 'randperm', 'ravel', 'real', 'reciprocal', 'reciprocal_', 'relu', 'relu6_', 'relu_', 'remainder', 'remainder_', 'renorm', 'renorm_', 'repeat', 'repeat_interleave', 'report', 'reshape', 'reshape_as', 'resize_', 'resolve_conj', 'resolve_neg', 'result_type', 'return_types', 'rms_norm', 'rnn_relu_cell', 'rnn_tanh_cell', 'roll', 'rot90', 'round', 'round_', 'row_stack', 'rsqrt', 'rsqrt_', 'rsub', 'safetensors', 'sanitize', 'save', 'scalar_tensor', 'scaled_dot_product_attention', 'scan', 'scatter', 'scatter_', 'scatter_add', 'scatter_add_', 'scatter_reduce', 'scatter_reduce_', 'searchsorted', 'seed', 'select', 'select_copy', 'select_scatter', 'selu', 'set_autocast_cache_enabled', 'set_autocast_dtype', 'set_autocast_enabled', 'set_default_dtype', 'set_grad_enabled', 'set_num_threads', 'set_printoptions', 'set_rng_state', 'sgn', 'sgn_', 'short', 'sigmoid', 'sigmoid_', 'sign', 'sign_', 'signal', 'signbit', 'silu_', 'sin', 'sin_', 'sinc', 'sinc_', 'sinh', 'sinh_', 'slice', 'slice_copy', 'slice_scatter', 'slogdet', 'softmax', 'softplus', 'sort', 'special', 'split', 'split_copy', 'split_with_sizes', 'split_with_sizes_copy', 'sqrt', 'sqrt_', 'square', 'square_', 'squeeze', 'squeeze_', 'squeeze_copy', 'stack', 'std', 'std_mean', 'stft', 'strided', 'sub', 'sub_', 'subtract', 'subtract_', 'sum', 'sum_to_size', 'svd', 'svd_lowrank', 'swapaxes', 'swapaxes_', 'swapdims', 'swapdims_', 'sym_float', 'sym_int', 'sym_max', 'sym_min', 'sym_not', 't', 't_', 't_copy', 'take', 'take_along_dim', 'tan', 'tan_', 'tanh', 'tanh_', 'tensor', 'tensor_split', 'tensordot', 'testing', 'threshold', 'threshold_', 'tile', 'topk', 'trace', 'transpose', 'transpose_', 'transpose_copy', 'trapezoid', 'trapz', 'triangular_solve', 'tril', 'tril_', 'tril_indices', 'triplet_margin_loss', 'triu', 'triu_', 'triu_indices', 'true_divide', 'true_divide_', 'trunc', 'trunc_', 'uint16', 'uint32', 'uint64', 'uint8', 'unbind', 'unbind_copy', 'unflatten', 'unfold_copy', 'uniform_', 'unique', 'unique_consecutive', 'unique_dim', 'unravel_index', 'unsafe_chunk', 'unsafe_split', 'unsafe_split_with_sizes', 'unsqueeze', 'unsqueeze_', 'unsqueeze_copy', 'utils', 'vander', 'var', 'var_mean', 'vdot', 'view', 'view_as', 'view_as_complex', 'view_as_complex_copy', 'view_as_real', 'view_as_real_copy', 'view_copy', 'vmap', 'vsplit', 'vstack', 'where', 'while_loop', 'xlogy', 'xlogy_', 'zero_', 'zeros', 'zeros_like']
+__all__ = ['DispatchKey', 'DispatchKeySet', 'DispatchMode', 'FakeTensor', 'FakeTensorMode', 'Generator', 'HigherOrderOperator', 'KernelProfile', 'LaunchProfile', 'OpOverload', 'OpOverloadPacket', 'ShapeEnv', 'Size', 'SymBool', 'SymFloat', 'SymInt', 'Tag', 'Tensor', 'TorchDispatchMode', 'abs', 'abs_', 'absolute', 'absolute_', 'acos', 'acos_', 'acosh', 'acosh_', 'adaptive_avg_pool1d', 'adaptive_max_pool1d', 'add', 'add_', 'addbmm', 'addbmm_', 'addcdiv', 'addcdiv_', 'addcmul', 'addcmul_', 'addmm', 'addmm_', 'addmv', 'addmv_', 'addr', 'addr_', 'adjoint', 'alias', 'alias_copy', 'all', 'allclose', 'alpha_dropout', 'alpha_dropout_', 'amax', 'amin', 'aminmax', 'amp', 'angle', 'any', 'arange', 'arccos', 'arccos_', 'arccosh', 'arccosh_', 'arcsin', 'arcsin_', 'arcsinh', 'arcsinh_', 'arctan', 'arctan2', 'arctan2_', 'arctan_', 'arctanh', 'arctanh_', 'argmax', 'argmin', 'argsort', 'argwhere', 'as_strided', 'as_strided_', 'as_strided_copy', 'as_strided_scatter', 'as_tensor', 'asarray', 'asin', 'asin_', 'asinh', 'asinh_', 'associative_scan', 'atan', 'atan2', 'atan2_', 'atan_', 'atanh', 'atanh_', 'atleast_1d', 'atleast_2d', 'atleast_3d', 'autocast', 'autograd', 'avg_pool1d', 'baddbmm', 'baddbmm_', 'bartlett_window', 'batch_norm', 'bernoulli', 'bernoulli_', 'bfloat16', 'bilinear', 'binary_cross_entropy_with_logits', 'bincount', 'binomial', 'bitwise_and', 'bitwise_and_', 'bitwise_left_shift', 'bitwise_left_shift_', 'bitwise_not', 'bitwise_not_', 'bitwise_or', 'bitwise_or_', 'bitwise_right_shift', 'bitwise_right_shift_', 'bitwise_xor', 'bitwise_xor_', 'blackman_window', 'block_diag', 'bmm', 'bool', 'broadcast_shapes', 'broadcast_tensors', 'broadcast_to', 'bucketize', 'can_cast', 'cartesian_prod', 'cat', 'cauchy_', 'cdist', 'cdouble', 'ceil', 'ceil_', 'celu', 'cfloat', 'chain_matmul', 'channel_shuffle', 'channels_last', 'channels_last_3d', 'check', 'check_is_size', 'checkpoint', 'cholesky', 'cholesky_inverse', 'cholesky_solve', 'chunk', 'clamp', 'clamp_', 'clamp_max', 'clamp_max_', 'clamp_min', 'clamp_min_', 'clear_autocast_cache', 'clip', 'clip_', 'clone', 'column_stack', 'combinations', 'compile', 'complex', 'complex128', 'complex64', 'concat', 'concatenate', 'cond', 'conj', 'conj_physical', 'conj_physical_', 'constant_pad_nd', 'contiguous', 'contiguous_format', 'conv1d', 'conv2d', 'conv3d', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d', 'convolution', 'copy_', 'copysign', 'copysign_', 'corrcoef', 'cos', 'cos_', 'cosh', 'cosh_', 'cosine_embedding_loss', 'cosine_similarity', 'count_nonzero', 'cov', 'cross', 'ctc_loss', 'cuda_is_available', 'cummax', 'cummin', 'cumprod', 'cumprod_', 'cumsum', 'cumsum_', 'cumulative_trapezoid', 'deg2rad', 'deg2rad_', 'det', 'detach', 'detach_copy', 'device', 'diag', 'diag_embed', 'diagflat', 'diagonal', 'diagonal_copy', 'diagonal_scatter', 'diff', 'digamma', 'digamma_', 'dist', 'distributions', 'div', 'div_', 'divide', 'divide_', 'dot', 'double', 'dropout', 'dropout_', 'dsplit', 'dstack', 'dtype', 'e', 'einsum', 'elu_', 'embedding', 'embedding_bag', 'embedding_renorm_', 'empty', 'empty_like', 'empty_permuted', 'empty_strided', 'enable_grad', 'eq', 'eq_', 'equal', 'erf', 'erf_', 'erfc', 'erfc_', 'erfinv', 'erfinv_', 'exp', 'exp2', 'exp2_', 'exp_', 'expand', 'expand_as', 'expand_copy', 'explain', 'expm1', 'expm1_', 'exponential_', 'export', 'eye', 'feature_alpha_dropout', 'feature_alpha_dropout_', 'feature_dropout', 'feature_dropout_', 'fft', 'fill', 'fill_', 'fill_diagonal_', 'finfo', 'fix', 'fix_', 'flatten', 'flip', 'fliplr', 'flipud', 'float', 'float16', 'float32', 'float64', 'float8_e4m3fn', 'float8_e4m3fnuz', 'float8_e5m2', 'float8_e5m2fnuz', 'float8_e8m0fnu', 'float_power', 'float_power_', 'floor', 'floor_', 'floor_divide', 'floor_divide_', 'fmax', 'fmin', 'fmod', 'fmod_', 'frac', 'frac_', 'frexp', 'frobenius_norm', 'from_dlpack', 'from_numpy', 'frombuffer', 'full', 'full_like', 'func', 'fx', 'gather', 'gcd', 'gcd_', 'ge', 'ge_', 'gelu', 'gelu_', 'geometric_', 'geqrf', 'ger', 'get_autocast_dtype', 'get_default_dtype', 'get_num_threads', 'get_printoptions', 'get_rng_state', 'gradient', 'greater', 'greater_', 'greater_equal', 'greater_equal_', 'grid_sampler', 'grid_sampler_2d', 'grid_sampler_3d', 'group_norm', 'gru_cell', 'gt', 'gt_', 'half', 'hamming_window', 'hann_window', 'hardshrink', 'hardsigmoid_', 'hardswish_', 'hardtanh_', 'hash_tensor', 'heaviside', 'heaviside_', 'hinge_embedding_loss', 'histc', 'histogram', 'histogramdd', 'hsplit', 'hstack', 'hypot', 'hypot_', 'i0', 'i0_', 'igamma', 'igamma_', 'igammac', 'igammac_', 'iinfo', 'imag', 'index_add', 'index_add_', 'index_copy', 'index_copy_', 'index_fill', 'index_fill_', 'index_put', 'index_put_', 'index_reduce', 'index_reduce_', 'index_select', 'inf', 'inference_mode', 'initial_seed', 'inner', 'int', 'int16', 'int32', 'int64', 'int8', 'inverse', 'is_anomaly_check_nan_enabled', 'is_anomaly_enabled', 'is_autocast_cache_enabled', 'is_autocast_enabled', 'is_complex', 'is_conj', 'is_floating_point', 'is_grad_enabled', 'is_inference_mode_enabled', 'is_neg', 'is_nonzero', 'is_same_size', 'is_signed', 'is_tensor', 'isclose', 'isfinite', 'isin', 'isinf', 'isnan', 'isneginf', 'isposinf', 'isreal', 'istft', 'kaiser_window', 'kernel_accesses', 'kl_div', 'kron', 'kthvalue', 'layer_norm', 'layout', 'lcm', 'lcm_', 'ldexp', 'ldexp_', 'le', 'le_', 'leaky_relu_', 'lerp', 'lerp_', 'less', 'less_', 'less_equal', 'less_equal_', 'lgamma', 'lgamma_', 'library', 'lift_fresh_copy', 'linalg', 'linspace', 'load', 'load_compiled', 'log', 'log10', 'log10_', 'log1p', 'log1p_', 'log2', 'log2_', 'log_', 'log_normal_', 'log_softmax', 'logaddexp', 'logaddexp2', 'logcumsumexp', 'logdet', 'logical_and', 'logical_and_', 'logical_not', 'logical_not_', 'logical_or', 'logical_or_', 'logical_xor', 'logical_xor_', 'logit', 'logit_', 'logspace', 'logsumexp', 'long', 'lstm_cell', 'lt', 'lt_', 'lu', 'lu_solve', 'lu_unpack', 'make_fx', 'manual_seed', 'map', 'margin_ranking_loss', 'mark_dynamic', 'mark_static', 'masked', 'masked_fill', 'masked_fill_', 'masked_scatter', 'masked_scatter_', 'masked_select', 'matmul', 'matrix_exp', 'matrix_power', 'max', 'max_pool2d', 'max_pool3d', 'maximum', 'mean', 'median', 'memory_format', 'meshgrid', 'min', 'minimum', 'mish_', 'mm', 'mode', 'moveaxis', 'movedim', 'msort', 'mul', 'mul_', 'multinomial', 'multiply', 'multiply_', 'mv', 'mvlgamma', 'mvlgamma_', 'nan', 'nan_to_num', 'nan_to_num_', 'nanmean', 'nanmedian', 'nanquantile', 'nansum', 'narrow', 'narrow_copy', 'native_batch_norm', 'native_dropout', 'native_group_norm', 'native_layer_norm', 'ne', 'ne_', 'neg', 'neg_', 'negative', 'negative_', 'new_empty', 'new_empty_strided', 'new_full', 'new_ones', 'new_zeros', 'newaxis', 'nextafter', 'nextafter_', 'nn', 'no_grad', 'nonzero', 'nonzero_numpy', 'nonzero_static', 'norm', 'normal', 'normal_', 'not_equal', 'not_equal_', 'nuclear_norm', 'numel', 'ones', 'ones_like', 'ops', 'optim', 'orgqr', 'ormqr', 'outer', 'pairwise_distance', 'pca_lowrank', 'pdist', 'permute', 'permute_copy', 'pi', 'pinverse', 'pixel_shuffle', 'pixel_unshuffle', 'poisson', 'poisson_nll_loss', 'polar', 'polygamma', 'polygamma_', 'positive', 'pow', 'pow_', 'prelu', 'preserve_format', 'prod', 'profile', 'promote_types', 'put', 'put_', 'qr', 'quantile', 'rad2deg', 'rad2deg_', 'rand', 'rand_like', 'randint', 'randint_like', 'randn', 'randn_like', 'random_', 'randperm', 'ravel', 'real', 'reciprocal', 'reciprocal_', 'relu', 'relu6_', 'relu_', 'remainder', 'remainder_', 'renorm', 'renorm_', 'repeat', 'repeat_interleave', 'report', 'reshape', 'reshape_as', 'resize_', 'resize_as_', 'resolve_conj', 'resolve_neg', 'result_type', 'return_types', 'rms_norm', 'rnn_relu_cell', 'rnn_tanh_cell', 'roll', 'rot90', 'round', 'round_', 'row_stack', 'rsqrt', 'rsqrt_', 'rsub', 'safetensors', 'sanitize', 'save', 'scalar_tensor', 'scaled_dot_product_attention', 'scan', 'scatter', 'scatter_', 'scatter_add', 'scatter_add_', 'scatter_reduce', 'scatter_reduce_', 'searchsorted', 'seed', 'segment_reduce', 'select', 'select_copy', 'select_scatter', 'selu', 'set_autocast_cache_enabled', 'set_autocast_dtype', 'set_autocast_enabled', 'set_default_dtype', 'set_grad_enabled', 'set_num_threads', 'set_printoptions', 'set_rng_state', 'sgn', 'sgn_', 'short', 'sigmoid', 'sigmoid_', 'sign', 'sign_', 'signal', 'signbit', 'silu_', 'sin', 'sin_', 'sinc', 'sinc_', 'sinh', 'sinh_', 'slice', 'slice_copy', 'slice_scatter', 'slogdet', 'softmax', 'softplus', 'sort', 'special', 'split', 'split_copy', 'split_with_sizes', 'split_with_sizes_copy', 'sqrt', 'sqrt_', 'square', 'square_', 'squeeze', 'squeeze_', 'squeeze_copy', 'stack', 'std', 'std_mean', 'stft', 'strided', 'sub', 'sub_', 'subtract', 'subtract_', 'sum', 'sum_to_size', 'svd', 'svd_lowrank', 'swapaxes', 'swapaxes_', 'swapdims', 'swapdims_', 'sym_float', 'sym_int', 'sym_max', 'sym_min', 'sym_not', 't', 't_', 't_copy', 'take', 'take_along_dim', 'tan', 'tan_', 'tanh', 'tanh_', 'tensor', 'tensor_split', 'tensordot', 'testing', 'threshold', 'threshold_', 'tile', 'topk', 'trace', 'transpose', 'transpose_', 'transpose_copy', 'trapezoid', 'trapz', 'triangular_solve', 'tril', 'tril_', 'tril_indices', 'triplet_margin_loss', 'triu', 'triu_', 'triu_indices', 'true_divide', 'true_divide_', 'trunc', 'trunc_', 'uint16', 'uint32', 'uint64', 'uint8', 'unbind', 'unbind_copy', 'unflatten', 'unfold_copy', 'uniform_', 'unique', 'unique_consecutive', 'unique_dim', 'unravel_index', 'unsafe_chunk', 'unsafe_split', 'unsafe_split_with_sizes', 'unsqueeze', 'unsqueeze_', 'unsqueeze_copy', 'utils', 'vander', 'var', 'var_mean', 'vdot', 'view', 'view_as', 'view_as_complex', 'view_as_complex_copy', 'view_as_real', 'view_as_real_copy', 'view_copy', 'vmap', 'vsplit', 'vstack', 'where', 'while_loop', 'xlogy', 'xlogy_', 'zero_', 'zeros', 'zeros_like']

@@ -279,8 +279,8 @@ What each op of the core ATen opset can do, as `python -m opweave.opset --markdo
 on tensors without data, traced with symbolic sizes, differentiated, batched, compiled with the same numbers as
 eager. *Compiled* says what runs: a generated `kernel`, a library `call`, or nothing but a new `view`. `-` stands
 where there is nothing to do, in PyTorch neither: no gradient of integers, no batch of results whose sizes depend on
-data, no gradient or batching of `out=`. `resize_` is refused: views, graphs and what autograd saved rely on a
-tensor's memory.
+data, no gradient or batching of `out=`. `resize_` of an argument is refused by a trace, as is all that changes an
+argument's sizes in place; compiled functions take it.
 
 {table}
 """

@@ -327,7 +327,10 @@ def _methods() -> str:
 def _results() -> str:
     lines = []
     for name, kind in sorted(return_types.classes.items()):
-        lines += [f"class {name}(NamedTuple):", *(f"    {field}: Tensor" for field in kind._fields), ""]
+        text = getattr(opweave.ops.aten, name).text
+        types = ("tuple[Tensor, ...]" if f"Tensor[] {field}" in text else "Tensor" for field in kind._fields)
+        fields = zip(kind._fields, types, strict=True)
+        lines += [f"class {name}(NamedTuple):", *(f"    {field}: {type_}" for field, type_ in fields), ""]
     return "\n".join(
         [_FIRST.format(what="Results that have names."), "from collections.abc import Callable",
          "from typing import Any, NamedTuple", "from opweave.registry.packet import OpOverloadPacket",

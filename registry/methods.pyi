@@ -5344,6 +5344,36 @@ class Methods:
         >>> x.hardtanh_()
         tensor([-1.0000,  0.5000,  1.0000])"""
         ...
+    @overload
+    def hash_tensor(self, dim: Int | Sequence[Int] = ..., *, keepdim: Bool = False, mode: Int = 0, keepdims: Bool = False) -> Tensor: ...
+    @overload
+    def hash_tensor(self, axis: Int | Sequence[Int] = ..., *, keepdim: Bool = False, mode: Int = 0, keepdims: Bool = False) -> Tensor: ...
+    @overload
+    def hash_tensor(self, *dim: Int, keepdim: Bool = False, mode: Int = 0, keepdims: Bool = False) -> Tensor:
+        """The exclusive or of the 64 bits of elements, as float64 or int64, along dimensions.
+
+        Parameters
+        ----------
+        dim : int or sequence of int, default ()
+            The dimension, counted from the end where negative.
+        keepdim : bool, default False
+            Whether reduced dimensions stay, with size 1.
+        mode : int, default 0
+            How it is done.
+
+        Returns
+        -------
+        Tensor
+            A new tensor.
+
+        Examples
+        --------
+        >>> x = opweave.tensor([1.0, 2.0, 3.0])
+        >>> opweave.hash_tensor(x)
+        tensor(4609434218613702656, dtype=opweave.uint64)
+        >>> x.hash_tensor()
+        tensor(4609434218613702656, dtype=opweave.uint64)"""
+        ...
     def heaviside(self, values: Tensor | Number) -> Tensor:
         """0 below 0, 1 above, and the value given at 0; 0 for NaN.
 
@@ -5470,6 +5500,44 @@ class Methods:
         opweave.return_types.histogram(
         hist=tensor([1., 2., 1.]),
         bin_edges=tensor([1., 2., 3., 4.]))"""
+        ...
+    @overload
+    def histogramdd(self, bins: Sequence[Int], range: Sequence[Float] | None = None, weight: Tensor | None = None, density: Bool = False) -> return_types.histogramdd: ...
+    @overload
+    def histogramdd(self, bins: Int, range: Sequence[Float] | None = None, weight: Tensor | None = None, density: Bool = False) -> return_types.histogramdd: ...
+    @overload
+    def histogramdd(self, bins: Sequence[Tensor], range: Sequence[Float] | None = None, weight: Tensor | None = None, density: Bool = False) -> return_types.histogramdd:
+        """How many points, or what weight of them, lie in as many bins of each dimension, and the edges of bins.
+
+        Parameters
+        ----------
+        bins : sequence of int or int or sequence of Tensor
+            How many bins, or their edges.
+        range : sequence of float, optional
+            The least and the largest edge.
+        weight : Tensor, optional
+            The weights.
+        density : bool, default False
+            Whether the sum over the bins is 1.
+
+        Returns
+        -------
+        return_types.histogramdd
+            A named tuple of tensors: hist, bin_edges.
+
+        Examples
+        --------
+        >>> x = opweave.tensor([[0.0, 0.0], [1.0, 2.0], [1.0, 1.0]])
+        >>> opweave.histogramdd(x, [2, 2])
+        opweave.return_types.histogramdd(
+        hist=tensor([[1., 0.],
+                [0., 2.]]),
+        bin_edges=(tensor([0.0000, 0.5000, 1.0000]), tensor([0., 1., 2.])))
+        >>> x.histogramdd([2, 2])
+        opweave.return_types.histogramdd(
+        hist=tensor([[1., 0.],
+                [0., 2.]]),
+        bin_edges=(tensor([0.0000, 0.5000, 1.0000]), tensor([0., 1., 2.])))"""
         ...
     @overload
     def hsplit(self, sections: Int) -> _tuple[Tensor, ...]: ...
@@ -10418,7 +10486,7 @@ class Methods:
     def resize_(self, size: Sequence[Int], *, memory_format: MemoryFormat | None = None) -> Tensor: ...
     @overload
     def resize_(self, *size: Int, memory_format: MemoryFormat | None = None) -> Tensor:
-        """Refused: views, graphs and what autograd saved rely on a tensor's memory and sizes.
+        """Let a tensor have other sizes, row-major over its memory; it gets more memory where nothing else has a part in its own, and what is new there may be anything.
 
         Parameters
         ----------
@@ -10430,14 +10498,36 @@ class Methods:
         Returns
         -------
         Tensor
-            The first tensor, which was written to."""
-        ...
-    def resize_as_(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: views, graphs and what autograd saved rely on a tensor's memory; write `x = empty_like(other)`.
+            The first tensor, which was written to.
 
         Examples
         --------
-        >>> x = empty_like(other)  # doctest: +SKIP"""
+        >>> x = opweave.tensor([1.0, 2.0, 3.0])
+        >>> x.resize_([2])
+        tensor([1., 2.])"""
+        ...
+    def resize_as_(self, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+        """Let a tensor have the sizes of another; with `preserve_format` its memory format too.
+
+        Parameters
+        ----------
+        the_template : Tensor
+            The tensor whose sizes are taken.
+        memory_format : memory_format, optional
+            How the result lies in memory.
+
+        Returns
+        -------
+        Tensor
+            The first tensor, which was written to.
+
+        Examples
+        --------
+        >>> x = opweave.tensor([1.0, 2.0, 3.0])
+        >>> y = opweave.tensor([[1.0], [2.0]])
+        >>> x.resize_as_(y)
+        tensor([[1.],
+                [2.]])"""
         ...
     def resolve_conj(self) -> Tensor:
         """The tensor: it is as it says.

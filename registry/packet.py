@@ -64,10 +64,19 @@ class OpOverloadPacket(replay.Replayable):
     def respelled(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         """Keyword arguments by the names that the schemas have for them (see `registry.argument_names`).
 
-        `out=None`, as NumPy's functions hand it on, asks for no tensor to write to.
+        `out=None`, as NumPy's functions hand it on, asks for no tensor to write to. A tuple of several tensors is
+        written to by the overload that has a name for each.
         """
-        if kwargs.get("out", self) is None:
+        out = kwargs.get("out", self)
+        if out is None:
             kwargs = {name: value for name, value in kwargs.items() if name != "out"}
+        elif type(out) in (tuple, list) and len(out) > 1:
+            for op in self._overloads.values():
+                names = [a.name for a in op._schema.arguments if a.kwarg_only and a.alias is not None]
+                if len(names) == len(out):
+                    rest = {name: value for name, value in kwargs.items() if name != "out"}
+                    kwargs = {**rest, **dict(zip(names, out, strict=True))}
+                    break
         return respell(kwargs, {a.name for op in self._overloads.values() for a in op._schema.arguments})
 
     def pick(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:

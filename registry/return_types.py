@@ -69,7 +69,7 @@ def named(packet: OpOverloadPacket) -> Callable[..., Any]:
         found = packet(*args, **kwargs)
         if type(found) not in (tuple, list):
             return found
-        return classes[name]._make(found)
+        return classes[name]._make([tuple(part) if type(part) is list else part for part in found])
 
     function.__name__ = function.__qualname__ = name
     function.op_packet = packet  # type: ignore[attr-defined]  # its signature and its docstring follow from it

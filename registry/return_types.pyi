@@ -35,6 +35,10 @@ class histogram(NamedTuple):
     hist: Tensor
     bin_edges: Tensor
 
+class histogramdd(NamedTuple):
+    hist: Tensor
+    bin_edges: tuple[Tensor, ...]
+
 class kthvalue(NamedTuple):
     values: Tensor
     indices: Tensor

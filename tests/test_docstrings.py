@@ -35,8 +35,8 @@ MODULES = (
     "optim", "optim.lr_scheduler", "optim.swa_utils", "safetensors", "signal", "signal.windows", "special", "testing",
     "utils", "utils.checkpoint", "utils.cpp_extension", "utils.data",
 )  # fmt: skip
-#: Names without an example: `resize_` and its method, which are refused.
-WITHOUT = 2
+#: Names without an example.
+WITHOUT = 0
 
 
 def public(module: types.ModuleType) -> Iterator[tuple[str, Any]]:

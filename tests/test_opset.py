@@ -19,5 +19,5 @@ def test_the_page_is_what_the_ops_do():
 def test_a_row_tells_what_is_not_there():
     assert row("add.Tensor") == ["yes", "yes", "yes", "yes", "yes", "kernel", "in-place, out="]
     assert row("no_such_op") == ["missing"] * len(CAPABILITIES)
-    assert row("resize_") == ["refused"] * len(CAPABILITIES)
+    assert row("resize_")[:3] == ["yes", "yes", "refused"]
     assert row("nonzero")[3:6] == ["-", "-", "call"]

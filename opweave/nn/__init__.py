@@ -42,10 +42,11 @@ _FILES = {
     "conv": "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d",
     "dropout": "AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout",
     "linear": "Bilinear Identity Linear",
+    "linear_loss": "LinearCrossEntropyLoss",
     "loss": "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss "
-    "HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MSELoss MarginRankingLoss MultiLabelMarginLoss "
-    "MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss "
-    "TripletMarginWithDistanceLoss",
+    "HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MSELoss MarginRankingLoss "
+    "MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss PoissonNLLLoss SmoothL1Loss SoftMarginLoss "
+    "TripletMarginLoss TripletMarginWithDistanceLoss",
     "module": "Module",
     "normalization": "GroupNorm LayerNorm LocalResponseNorm RMSNorm",
     "padding": "CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d ReflectionPad1d "
@@ -60,6 +61,7 @@ _FILES = {
 _WHERE = {
     **{name: f"opweave.nn.modules.{file}" for file, names in _FILES.items() for name in names.split()},
     **dict.fromkeys(("Parameter", "Buffer"), "opweave.nn.parameter"),
+    "LinearCrossEntropyOptions": "opweave.nn.linear_cross_entropy",
 }
 _PARTS = frozenset({"attention", "functional", "init", "modules", "parameter", "utils"})
 

@@ -49,6 +49,7 @@ from opweave.nn.fractional import (
     fractional_max_pool3d as fractional_max_pool3d,
     fractional_max_pool3d_with_indices as fractional_max_pool3d_with_indices,
 )
+from opweave.nn.linear_cross_entropy import linear_cross_entropy as linear_cross_entropy
 from opweave.nn.losses import (
     binary_cross_entropy as binary_cross_entropy,
     binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
@@ -127,7 +128,7 @@ from opweave.nn.with_indices import (
     max_pool2d_with_indices as max_pool2d_with_indices,
     max_pool3d_with_indices as max_pool3d_with_indices,
 )
-from opweave.registry.autograd.mode import no_grad
+from opweave.registry.autograd.mode import is_grad_enabled, no_grad
 from opweave.registry.binding import writing as _writing
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from opweave.registry.op import ops
@@ -144,7 +145,8 @@ __all__ = [
     "fractional_max_pool2d_with_indices", "fractional_max_pool3d", "fractional_max_pool3d_with_indices",
     "gaussian_nll_loss", "gelu", "glu", "grid_sample", "group_norm", "gumbel_softmax", "hardshrink", "hardsigmoid",
     "hardswish", "hardtanh", "hardtanh_", "hinge_embedding_loss", "huber_loss", "instance_norm", "interpolate",
-    "kl_div", "l1_loss", "layer_norm", "leaky_relu", "leaky_relu_", "linear", "local_response_norm", "log_softmax",
+    "kl_div", "l1_loss", "layer_norm", "leaky_relu", "leaky_relu_", "linear", "linear_cross_entropy",
+    "local_response_norm", "log_softmax",
     "logsigmoid", "lp_pool1d", "lp_pool2d", "lp_pool3d", "margin_ranking_loss", "max_pool1d", "max_pool2d",
     "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "mish", "mse_loss", "multi_margin_loss",
     "multilabel_margin_loss", "multilabel_soft_margin_loss", "native_channel_shuffle", "nll_loss", "normalize",
@@ -172,7 +174,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 def _limited(op: str, weight: Tensor, rows: Tensor, max_norm: float | None, norm_type: float, sparse: bool) -> None:
     """Shorten the rows of an embedding that are read, in place and apart from gradients."""
-    if sparse:
+    if sparse and weight.requires_grad and is_grad_enabled():
         raise UnsupportedError(f"{op}: there is no sparse gradient", got="sparse=True", hint="pass sparse=False")
     if max_norm is not None:
         with no_grad():
@@ -205,12 +207,12 @@ def embedding(
     scale_grad_by_freq : bool
         Divide a row's gradient by how often it is read.
     sparse : bool
-        Not there.
+        Whether the gradient would be sparse, which there is not; without gradients it makes no difference.
 
     Raises
     ------
     UnsupportedError
-        With `sparse`.
+        With `sparse`, of a weight that wants a gradient.
 
     Examples
     --------
@@ -249,7 +251,7 @@ def embedding_bag(
     Raises
     ------
     UnsupportedError
-        With `sparse`.
+        With `sparse`, of a weight that wants a gradient.
 
     Examples
     --------
@@ -465,6 +467,8 @@ def grid_sample(
 ) -> Tensor:
     """The image at the places (x, y) of a grid (batch, rows, columns, 2), -1 and 1 being its borders.
 
+    A volume has a grid (batch, depth, rows, columns, 3) of places (x, y, z).
+
     Examples
     --------
     >>> opweave.nn.functional.grid_sample(opweave.ones(1, 1, 2, 2), opweave.zeros(1, 1, 1, 2), align_corners=False)
@@ -476,8 +480,6 @@ def grid_sample(
             got=f"mode={mode!r}, padding_mode={padding_mode!r}",
             hint=f"modes are {list(_SAMPLING)}, paddings {list(_OUTSIDE)}",
         )
-    if input.ndim != 4:
-        raise UnsupportedError("grid_sample: only for (batch, channels, height, width)", got=describe(input))
     return ops.aten.grid_sampler.default(input, grid, _SAMPLING[mode], _OUTSIDE[padding_mode], bool(align_corners))
 
 

@@ -12,13 +12,13 @@ __all__ = ["multi_margin_loss", "multilabel_margin_loss"]
 aten = ops.aten
 
 
-def _rows(op: str, input: Tensor, target: Tensor, wanted: tuple[int, ...]) -> Tensor:
-    """The input as (batch, classes)."""
-    if input.ndim not in (1, 2) or not input._sizes[-1] or target._sizes != wanted:
+def _rows(op: str, input: Tensor, target: Tensor, fits: bool) -> Tensor:
+    """The input as (batch, classes); a number is that of the only class."""
+    if input.ndim > 2 or (input.ndim and not input._sizes[-1]) or not fits:
         raise ShapeError(
             f"{op}: expected (batch, classes) or (classes), and targets for it", got=describe([input, target])
         )
-    return input if input.ndim == 2 else aten.unsqueeze.default(input, 0)
+    return input if input.ndim == 2 else aten.reshape.default(input, [1, -1])
 
 
 def multi_margin_loss(
@@ -41,8 +41,9 @@ def multi_margin_loss(
     number = reduction_number(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ShapeError("multi_margin_loss: p is 1 or 2", got=f"p={p}")
-    single = input.ndim == 1 and target.ndim == 0
-    x = _rows("multi_margin_loss", input, target, () if single else input._sizes[:-1] or (1,))
+    single = input.ndim < 2 and target.ndim == 0
+    fits = single or target._sizes == (input._sizes[:-1] or (1,))
+    x = _rows("multi_margin_loss", input, target, fits)
     at = aten.reshape.default(target, [-1, 1])
     if weight is not None and weight._sizes != x._sizes[1:]:
         raise ShapeError("multi_margin_loss: needs a weight for each class", got=describe([input, weight]))
@@ -69,7 +70,9 @@ def multilabel_margin_loss(
     tensor(0.1667)
     """
     number = reduction_number(reduction, size_average, reduce)
-    x = _rows("multilabel_margin_loss", input, target, input._sizes)
+    single = input.ndim < 2
+    fits = target._sizes == input._sizes or (single and input.numel() == 1 and target._sizes in ((), (1,)))
+    x = _rows("multilabel_margin_loss", input, target, fits)
     labels = aten.reshape.default(target, list(x._sizes))
     named = aten.eq.Scalar(aten.cumsum.default(aten.lt.Scalar(labels, 0), 1), 0)
     labels = aten.where(named, labels, 0)
@@ -81,4 +84,4 @@ def multilabel_margin_loss(
         aten.unsqueeze.default(named, 2), aten.unsqueeze.default(aten.logical_not.default(wanted), 1)
     )
     loss = aten.div.Tensor(aten.sum.dim_IntList(aten.where(counted, loss, 0.0), [1, 2]), x._sizes[1])
-    return reduced(aten.squeeze.dim(loss, 0) if input.ndim == 1 else loss, number)
+    return reduced(aten.squeeze.dim(loss, 0) if single else loss, number)

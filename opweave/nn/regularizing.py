@@ -78,6 +78,8 @@ def batch_norm(
     tensor([[-1.0000],
             [ 1.0000]])
     """
+    if training and input.ndim >= 2 and input._sizes[0] * math.prod(input._sizes[2:]) == 1:
+        raise ShapeError("batch_norm: one element of a channel has no variance", got=describe(input))
     return ops.aten.batch_norm.default(input, weight, bias, running_mean, running_var, training, momentum, eps, False)
 
 
@@ -178,12 +180,16 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero whole channels of (N, C, H, W) with probability p and scale the others.
 
+    Three dimensions are (N, C, L), as in PyTorch: an image needs its batch.
+
     Examples
     --------
     >>> opweave.nn.functional.dropout2d(opweave.ones(1, 1, 1, 2), training=False)
     tensor([[[[1., 1.]]]])
     """
-    return _channel_dropout("dropout2d", input, p, training, inplace, _channel_of("dropout2d", input, 4, 4))
+    if input.ndim not in (3, 4):
+        raise ShapeError("dropout2d: expected (N, C, H, W) or (N, C, L)", got=describe(input))
+    return _channel_dropout("dropout2d", input, p, training, inplace, 1)
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:

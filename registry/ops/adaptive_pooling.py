@@ -12,6 +12,7 @@ from opweave.registry import dtypes
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.copies import laid_out, rounded, widened
+from opweave.registry.ops.gradients import zeros
 from opweave.registry.ops.kinds import CompositeDecl, composite, with_traits
 from opweave.registry.ops.pool_windows import (
     FLOATING,
@@ -298,7 +299,7 @@ def _declare_adaptive_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
         return aten.reshape.default(found, list(grad_output_spec.sizes))
 
     pool.backward(differentiable=(0,), self=lambda grad, self, result1: pool_backward.op(grad, self, result1))
-    pool_backward.backward(grad_output=second)
+    pool_backward.backward(grad_output=second, self=zeros)
     return pool, pool_backward
 
 

@@ -32,8 +32,8 @@ def _column_windows(
         least = 0 if name == "padding" else 1
         if len(values) != 2 or any(v < least for v in values):
             raise ShapeError(f"{op}: {name} must be two numbers of at least {least}", got=f"{name}={list(values)}")
-    if self._dtype.kind not in "fc":
-        raise DTypeError(f"{op}: defined for floating and complex types only", got=describe(self))
+    if self._dtype.kind not in "fcb":
+        raise DTypeError(f"{op}: defined for floating and complex types and bool only", got=describe(self))
     counts = window_counts(op, sizes, kernel_size, stride, padding, dilation)
     return Windows(sizes, counts, kernel_size, stride, padding, dilation)
 
@@ -90,7 +90,10 @@ def _col2im_spec(
 def col2im(
     self: Tensor, output_size: Sizes, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
 ) -> Tensor:
-    """Columns added up where their elements lie in an image: the adjoint of `im2col`."""
+    """Columns added up where their elements lie in an image: the adjoint of `im2col`.
+
+    Of truth values it is whether any of them is true.
+    """
     spec = _col2im_spec(self, output_size, kernel_size, dilation, padding, stride)
     if not spec.numel:
         return allocate_like(spec)
@@ -145,4 +148,4 @@ def _(make: Make) -> Samples:
 
 
 for _decl in (im2col, col2im):
-    _decl.sample_dtypes = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
+    _decl.sample_dtypes = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64, dtypes.bool_)

@@ -7,12 +7,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from opweave.registry import dtypes
+from opweave.registry.batched import Level
+from opweave.registry.batching import bound, call, check_example, raised, wrap
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
-from opweave.registry.op import ops
-from opweave.registry.ops.kinds import composite, extern
+from opweave.registry.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
+from opweave.registry.op import OpOverload, ops
+from opweave.registry.ops.kinds import composite, extern, normalize_axes, reduced_sizes
 from opweave.registry.promote import can_cast as _can_cast
+from opweave.registry.scalar import converted
 from opweave.registry.spec import TensorSpec, contiguous, contiguous_strides
 from opweave.registry.strided import wrap_dim
 from opweave.registry.tensor import Tensor, allocate_like, describe
@@ -289,61 +294,53 @@ def nuclear_norm(self: Tensor, keepdim: bool = False) -> Tensor:
     return aten.linalg_matrix_norm.str_ord(self, "nuc", [0, 1], keepdim)
 
 
-# ---- histograms ----------------------------------------------------------------------------------------------------
+# ---- hashes --------------------------------------------------------------------------------------------------------
 
 
-@composite(
-    "aten::histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False)"
-    " -> (Tensor hist, Tensor bin_edges)",
-    outs=("bin_ct_out", "hist", "bin_edges"),
+def _hash_spec(self: Tensor, dim: Any = None, keepdim: bool = False, mode: int = 0) -> TensorSpec:
+    if mode != 0:
+        raise ArgumentError("hash_tensor: the only mode is 0, the exclusive or of all bits", got=f"mode={mode}")
+    if self._dtype.kind not in "fiub" or self._dtype not in dtypes.COMPUTED:
+        raise DTypeError(f"hash_tensor: not defined for {self._dtype.name}", got=describe(self), hint="convert first")
+    axes = normalize_axes(dim, self.ndim, "hash_tensor")
+    named = isinstance(dim, int) or bool(dim)
+    if any(not self._sizes[d] for d in axes):
+        kind = OutOfRangeError if named else ShapeError
+        raise kind("hash_tensor: a dimension without elements has no hash", got=f"{describe(self)}, dim={dim}")
+    return contiguous(reduced_sizes(self._sizes, axes, keepdim), dtypes.uint64, self._device)
+
+
+@extern(
+    "aten::hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor",
+    spec=_hash_spec,
+    outs="out",
 )
-def histogram_of(
-    self: Tensor, bins: int = 100, *, range: Sequence[float] | None = None, weight: Tensor | None = None,
-    density: bool = False,
-) -> tuple[Any, Any]:  # fmt: skip
-    """The same between as many edges, from the least to the largest element, or in a range."""
-    if self._dtype.kind != "f":
-        raise DTypeError("histogram: expected floating numbers", got=describe(self))
-    if bins < 1:
-        raise ArgumentError("histogram: bins must be positive", got=f"bins={bins}")
-    low, high = (0.0, 0.0) if range is None else range
-    if range is None and self.numel():
-        low, high = aten.amin.default(self).item(), aten.amax.default(self).item()
-    if low == high:
-        low, high = (low - 0.5, high + 0.5) if self.numel() or range is not None else (0.0, 1.0)
-    edges = aten.linspace.default(low, high, bins + 1, dtype=self._dtype, device=self._device)
-    return _counted(self, edges, weight, density)
+def hash_tensor(self: Tensor, dim: Any = None, keepdim: bool = False, mode: int = 0) -> Tensor:
+    """The exclusive or of the 64 bits of elements, as float64 or int64, along dimensions."""
+    out = allocate_like(_hash_spec(self, dim, keepdim, mode))
+    xp, axes = self._device.xp, normalize_axes(dim, self.ndim, "hash_tensor")
+    if self._dtype.kind == "f":
+        bits = converted(self._array, self._dtype.compute.numpy).astype(np.float64).view(np.uint64)
+    else:
+        bits = self._array.astype(np.uint64)  # negative numbers are wrapped, as by C
+    out._array[...] = xp.bitwise_xor.reduce(bits, axis=axes, keepdims=keepdim) if axes else bits
+    return out
 
 
-@composite(
-    "aten::histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False)"
-    " -> (Tensor hist, Tensor bin_edges)",
-    outs=("bins_tensor_out", "hist", "bin_edges"),
-)
-def histogram(self: Tensor, bins: Tensor, *, weight: Tensor | None = None, density: bool = False) -> tuple[Any, Any]:
-    """How many elements, or how much of a weight, lies between edges; the last edge belongs to the last bin."""
-    if bins.ndim != 1 or bins._dtype is not self._dtype:
-        raise ShapeError("histogram: bins must be edges in a vector of the same type", got=describe([self, bins]))
-    if weight is not None and (weight._sizes != self._sizes or weight._dtype is not self._dtype):
-        raise ShapeError("histogram: weight must have the sizes and type of the tensor", got=describe([self, weight]))
-    return _counted(self, bins, weight, density)
+@hash_tensor.batching
+def _hash_batch(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    check_example(op, args, kwargs)
+    values = bound(op, args, kwargs)
+    self = values["self"]
+    axes = normalize_axes(values["dim"], self.ndim, "hash_tensor") or (0,)
+    keepdim = values["keepdim"] and self.ndim > 0
+    values.update(self=raised(self, level), dim=[d + 1 for d in axes], keepdim=keepdim)
+    return wrap(call(op, values), level)
 
 
-def _counted(x: Tensor, edges: Tensor, weight: Tensor | None, density: bool) -> tuple[Any, Any]:
-    count = edges._sizes[0] - 1
-    flat = aten.reshape.default(x, [-1])
-    place = aten.sub.Tensor(aten.searchsorted.Tensor(edges, flat, right=True), 1)
-    last = aten.eq.Tensor(flat, aten.select.int(edges, 0, -1))
-    place = aten.where.self(last, count - 1, place)
-    inside = aten.logical_and.default(aten.ge.Scalar(place, 0), aten.lt.Scalar(place, count))
-    amount = aten.ones_like.default(flat) if weight is None else aten.reshape.default(weight, [-1])
-    amount = aten.where.self(inside, amount, 0)
-    found = aten.index_add.default(
-        aten.new_zeros.default(x, [count]), 0, aten.clamp.default(place, 0, max(count - 1, 0)), amount
-    )
-    if density:
-        found = aten.div.Tensor(aten.div.Tensor(found, aten.sum.default(found)), aten.diff.default(edges))
-    return found, aten.clone.default(edges)
+hash_tensor.backward()
+hash_tensor.with_samples(lambda make: [((make(2, 3),), {}), ((make(2, 3, 2), [0, -1]), {"keepdim": True}),
+                                       ((make(),), {}), ((make(0, 3), 1), {})])  # fmt: skip
 
 
 fill_diagonal_.with_samples(lambda make: [((make(3, 3), 2.0), {})])

@@ -26,6 +26,7 @@ PACKETS = {
         "square_/s sgn/s sgn_/s"
     ),
     "attention": "opweave::attention opweave::attention_backward",
+    "batch_normalization": "native_batch_norm _batch_norm_with_update _batch_norm_no_update batch_norm",
     "cells": "lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell bilinear",
     "columns": "im2col/s col2im/s",
     "comparison": (
@@ -84,7 +85,7 @@ PACKETS = {
     "facts": (
         "fill_diagonal_/s empty_permuted/pmi as_strided_scatter/s nonzero_static/s _safe_softmax/s "
         "native_dropout_backward _unsafe_masked_index/s _unsafe_masked_index_put_accumulate/s _chunk_cat chain_matmul "
-        "frobenius_norm/s nuclear_norm/s histogram/sn"
+        "frobenius_norm/s nuclear_norm/s hash_tensor/smi"
     ),
     "fills": (
         "exponential/s exponential_/s cauchy/s cauchy_/s log_normal/s log_normal_/s geometric/s geometric_/s random/s "
@@ -96,6 +97,10 @@ PACKETS = {
     ),
     "fourier": "_fft_c2c/s _fft_r2c/s _fft_c2r/s",
     "gaussian": "special_erfcx/s special_log_ndtr/s special_entr/s",
+    "histograms": (
+        "histogram/sn _histogramdd_bin_edges/slmi _histogramdd_from_bin_tensors/s _histogramdd_from_bin_cts/smi "
+        "histogramdd/sn"
+    ),
     "indexing": "index/s index_put/s index_put_/s index_select/s gather/s take_along_dim/s take/s put/s put_/s",
     "integer_products": "_int_mm/s",
     "joining": (
@@ -122,7 +127,7 @@ PACKETS = {
     ),
     "normalization": (
         "native_group_norm native_group_norm_backward group_norm _native_batch_norm_legit opweave::batch_norm_backward "
-        "_native_batch_norm_legit_no_training batch_norm"
+        "_native_batch_norm_legit_no_training"
     ),
     "other_names": (
         "special_expit/s special_exp2/s special_expm1/s special_erf/s special_erfc/s special_erfinv/s "
@@ -159,7 +164,7 @@ PACKETS = {
         "sum/s mean/s prod/s amax/s amin/s max/sn min/sn any/s all/s argmax/s argmin/s aminmax/sn logsumexp/s "
         "count_nonzero/smi nansum/s nanmean/s"
     ),
-    "resample": "upsample_nearest2d/s upsample_bilinear2d/s grid_sampler_2d grid_sampler",
+    "resample": "upsample_nearest2d/s upsample_bilinear2d/s grid_sampler_2d grid_sampler_3d grid_sampler",
     "resample_filters": "upsample_bicubic2d/s _upsample_bilinear2d_aa/s _upsample_bicubic2d_aa/s",
     "reshape": (
         "view/smi _unsafe_view/smi reshape/smi contiguous/s flatten/s ravel/s unflatten/s view_as/s unfold/s "
@@ -169,6 +174,7 @@ PACKETS = {
         "scatter/s scatter_/s scatter_add/s scatter_add_/s scatter_reduce/s scatter_reduce_/s index_add/s index_copy/s "
         "index_fill/s index_reduce/s index_add_/s index_copy_/s index_fill_/s index_reduce_/s"
     ),
+    "segments": "segment_reduce _segment_reduce_backward",
     "selection": (
         "maximum/s minimum/s fmax/s fmin/s where/sl masked_fill/s masked_fill_/s clamp/s clamp_/s clamp_min/s "
         "clamp_max/s nan_to_num/s nan_to_num_/s clamp_min_/s clamp_max_/s nonzero/s masked_select/s masked_scatter/s "
@@ -216,7 +222,7 @@ PACKETS = {
     "view": (
         "permute/smi transpose/s t/s numpy_T/s mT/s mH/s adjoint/s matrix_H/s swapaxes/s swapdims/s movedim/s "
         "expand/smi expand_as/s broadcast_to/smi squeeze/sm unsqueeze/s alias/s detach/s as_strided/s t_/s "
-        "transpose_/s swapaxes_/s swapdims_/s unsqueeze_/s squeeze_/sm as_strided_/s resize_/smi"
+        "transpose_/s swapaxes_/s swapdims_/s unsqueeze_/s squeeze_/sm as_strided_/s resize_/smi resize_as_/s"
     ),
     "windowing": "hann_window/p hamming_window/p blackman_window/p bartlett_window/p kaiser_window/p stft/s istft/s",
 }

@@ -463,11 +463,14 @@ def _index_select_backward(grad: Tensor, self_spec: TensorSpec, dim: int, index:
     return added_at(grad, sizes, [*(None,) * at, ops.aten.reshape.default(index, [-1])]), None
 
 
-gather.backward(
-    self=lambda grad, self_spec, dim, index: ops.aten.scatter_add.default(
-        ops.aten.new_zeros.default(grad, self_spec.sizes), dim, index, grad
-    )
-)
+def _gather_gradient(grad: Tensor, self_spec: TensorSpec, dim: int, index: Tensor) -> Tensor:
+    found = ops.aten.new_zeros.default(grad, self_spec.sizes)
+    if index._dtype not in (dtypes.int64, dtypes.int32):
+        return found  # an index of another type is empty
+    return ops.aten.scatter_add.default(found, dim, index, grad)
+
+
+gather.backward(self=_gather_gradient)
 
 
 # ---- functions of the package --------------------------------------------------------------------------------------

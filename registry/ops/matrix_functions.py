@@ -48,6 +48,14 @@ def _vector_norm(x: Tensor, ord: Any, dim: Any, keepdim: bool, dtype: DType | No
     return aten.linalg_vector_norm.default(x, ord, dim, keepdim, dtype=dtype)
 
 
+def _extreme(sizes: Tensor, dim: int, ord: Any, keepdim: bool) -> Tensor:
+    """The largest of sizes, for a positive order, or the least; the largest of none is 0."""
+    if ord < 0:
+        return aten.amin.default(sizes, [dim], keepdim)
+    # A sum of none, too, is 0.
+    return (aten.amax.default if sizes._sizes[dim] else aten.sum.dim_IntList)(sizes, [dim], keepdim)
+
+
 def _matrix_norm(A: Tensor, ord: Any, dim: Sequence[int], keepdim: bool, dtype: DType | None) -> Any:
     op = "linalg.matrix_norm"
     _numeric(op, A)
@@ -67,7 +75,7 @@ def _matrix_norm(A: Tensor, ord: Any, dim: Sequence[int], keepdim: bool, dtype: 
         if ord == "nuc":
             found = aten.sum.dim_IntList(values, [-1])
         else:
-            found = (aten.amax if ord > 0 else aten.amin).default(values, [-1])
+            found = _extreme(values, -1, ord, False)
         if keepdim:
             found = aten.unsqueeze.default(aten.unsqueeze.default(found, -1), -1)
             places = [*order, of_rows, of_columns]
@@ -77,7 +85,7 @@ def _matrix_norm(A: Tensor, ord: Any, dim: Sequence[int], keepdim: bool, dtype: 
         raise ShapeError(f"{op}: Order {ord} not supported", hint="'fro', 'nuc', 1, -1, 2, -2, inf or -inf")
     summed, compared = (of_rows, of_columns) if abs(ord) == 1 else (of_columns, of_rows)
     sums = _vector_norm(whole, 1, [summed], True, None)
-    found = (aten.amax if ord > 0 else aten.amin).default(sums, [compared], True)
+    found = _extreme(sums, compared, ord, True)
     return found if keepdim else aten.squeeze.dims(found, [of_rows, of_columns])
 
 

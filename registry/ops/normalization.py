@@ -498,6 +498,8 @@ def native_batch_norm_legit(
             input, weight, bias, running_mean, running_var, momentum, eps
         )
     _batch_types("_native_batch_norm_legit", input, weight, bias, running_mean, running_var)
+    if not input.numel():
+        raise ShapeError("_native_batch_norm_legit: no element has a mean", got=describe(input))
     found = aten._native_batch_norm_legit.no_stats(input, weight, bias, True, momentum, eps)
     mean, variance, count = _of_population(aten.detach.default(input))
     # The running variance is that of the population, estimated without bias.
@@ -507,25 +509,6 @@ def native_batch_norm_legit(
         new = aten.mul.Tensor(aten.view.default(new, [input._sizes[1]]), momentum)
         aten.copy_.default(running, aten.add.Tensor(old, new))
     return found
-
-
-@composite(
-    "aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var,"
-    " bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-    own_tags="maybe_aliasing_or_mutating",
-)
-def batch_norm(
-    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
-    running_var: Tensor | None, training: bool, momentum: float, eps: float, cudnn_enabled: bool,
-) -> Tensor:  # fmt: skip
-    aten = ops.aten
-    if running_mean is None or running_var is None:
-        if not training:
-            raise ArgumentError("batch_norm: running_mean and running_var are needed where training is false")
-        return aten._native_batch_norm_legit.no_stats(input, weight, bias, training, momentum, eps)[0]
-    return aten._native_batch_norm_legit.default(
-        input, weight, bias, running_mean, running_var, training, momentum, eps
-    )[0]
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------
@@ -579,14 +562,8 @@ def _(make: Make) -> Samples:
     yield (make(2, 3, 4, 2), None, make(3), make(3), make(3, low=0.5, high=1.5), 0.1, 1e-5), {}
 
 
-@batch_norm.with_samples
-def _(make: Make) -> Samples:
-    yield (make(4, 3, 5), make(3), make(3), None, None, True, 0.1, 1e-5, False), {}
-    yield (make(4, 3, 5), make(3), make(3), make(3), make(3, low=0.5, high=1.5), False, 0.1, 1e-5, False), {}
-
-
 for _decl in (
     native_group_norm, native_group_norm_backward,
-    group_norm, batch_norm_no_stats, batch_norm_backward, batch_norm_no_training, batch_norm,
+    group_norm, batch_norm_no_stats, batch_norm_backward, batch_norm_no_training,
 ):  # fmt: skip
     _decl.sample_dtypes = _FLOATING

@@ -18,6 +18,7 @@ from opweave.registry import dtypes
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.copies import format_of, laid_out, rounded, widened
+from opweave.registry.ops.gradients import zeros
 from opweave.registry.ops.kinds import CompositeDecl, composite, with_traits
 from opweave.registry.ops.pool_windows import (
     FLOATING,
@@ -200,6 +201,13 @@ def _declare_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeD
         values = aten.reshape.default(widened(grad_output), [rows, places])
         total = aten.scatter_add.default(empty, 1, at, values)
         return laid_out(rounded(aten.view.default(total, list(self._sizes)), self._dtype), format_of(self))
+
+    def second(grad: Tensor, indices: Tensor) -> Tensor:
+        places = ops.aten.reshape.default(indices, [*indices._sizes[:-spatial], -1])
+        flat = ops.aten.reshape.default(grad, [*grad._sizes[:-spatial], math.prod(grad._sizes[-spatial:])])
+        return ops.aten.view.default(ops.aten.gather.default(flat, -1, places), list(indices._sizes))
+
+    max_pool_backward.backward(grad_output=second, self=zeros)
 
     def gradient(
         grad: Tensor, self: Tensor, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,

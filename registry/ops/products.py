@@ -15,7 +15,7 @@ from typing import Any
 from opweave.registry import dtypes
 from opweave.registry.errors import ArgumentError, ShapeError
 from opweave.registry.op import ops
-from opweave.registry.ops.kinds import composite, declare_copied_back
+from opweave.registry.ops.kinds import before_write, composite, declare_copied_back
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import as_element, broadcast_shapes, result_type
 from opweave.registry.strided import wrap_dim
@@ -398,11 +398,19 @@ def addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha
     return _combined("addbmm", self, aten.sum.dim_IntList(aten.bmm.default(batch1, batch2), [0]), beta, alpha)
 
 
-for _schema, _decl in (
-    ("addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1)", addr),
-    ("addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)", addbmm),
-):  # fmt: skip
-    declare_copied_back(f"aten::{_schema} -> Tensor(a!)", _decl)
+declare_copied_back(
+    "aten::addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", addr
+)
+
+
+@composite(
+    "aten::addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)"
+)
+def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    found = addbmm.body(before_write(self, batch1, batch2), batch1, batch2, beta=beta, alpha=alpha)
+    if found._sizes != self._sizes:  # as PyTorch does, here alone
+        aten.resize_.default(self, list(found._sizes))
+    return aten.copy_.default(self, found)
 
 
 # ---- functions of the package --------------------------------------------------------------------------------------

@@ -6,6 +6,8 @@ are computed in float32 (float64 for float64 images), half types too, and the re
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -342,22 +344,74 @@ def _brought_in(at: Tensor, size: int, padding_mode: int, align_corners: bool) -
     return at if padding_mode == _ZEROS else _limited(at, size)
 
 
-def _at(input: Tensor, y: Tensor, x: Tensor) -> Tensor:
-    """(batch, channels, *places) of the image's elements at whole places, 0 outside."""
+def _at(input: Tensor, places: Sequence[Tensor]) -> Tensor:
+    """(batch, channels, *places) of the image's elements at whole places of each dimension, 0 outside."""
     aten = ops.aten
-    height, width = input._sizes[2:]
-    inside = aten.logical_and.default(aten.ge(y, 0), aten.lt(y, height))
-    inside = aten.logical_and.default(inside, aten.logical_and.default(aten.ge(x, 0), aten.lt(x, width)))
-    row, column = (rounded(aten.where(inside, t, 0.0), dtypes.int64) for t in (y, x))
-    flat = aten.unsqueeze.default(aten.add.Tensor(aten.mul.Tensor(row, width), column), 1)
-    batch = aten.view.default(
-        aten.arange.default(input._sizes[0], dtype=dtypes.int64, device=input._device), [-1, 1, 1, 1]
+    sizes = input._sizes[2:]
+    inside: Any = None
+    for at, size in zip(places, sizes, strict=True):
+        within = aten.logical_and.default(aten.ge(at, 0), aten.lt(at, size))
+        inside = within if inside is None else aten.logical_and.default(inside, within)
+    flat: Any = None
+    for at, size in zip(places, sizes, strict=True):
+        place = rounded(aten.where(inside, at, 0.0), dtypes.int64)
+        flat = place if flat is None else aten.add.Tensor(aten.mul.Tensor(flat, size), place)
+    ones = [1] * len(sizes)
+    batch, channel = (
+        aten.view.default(aten.arange.default(n, dtype=dtypes.int64, device=input._device), shape)
+        for n, shape in ((input._sizes[0], [-1, 1, *ones]), (input._sizes[1], [1, -1, *ones]))
     )
-    channel = aten.view.default(
-        aten.arange.default(input._sizes[1], dtype=dtypes.int64, device=input._device), [1, -1, 1, 1]
-    )
-    image = aten.view.default(input, [*input._sizes[:2], height * width])
-    return aten.where(aten.unsqueeze.default(inside, 1), aten.index.Tensor(image, [batch, channel, flat]), 0.0)
+    image = aten.view.default(input, [*input._sizes[:2], math.prod(sizes)])
+    found = aten.index.Tensor(image, [batch, channel, aten.unsqueeze.default(flat, 1)])
+    return aten.where(aten.unsqueeze.default(inside, 1), found, 0.0)
+
+
+def _between_corners(source: Tensor, places: Sequence[Tensor]) -> Tensor:
+    """The mean of the elements around each place, by how near they are."""
+    aten = ops.aten
+    before = [aten.floor.default(at) for at in places]
+    behind = [aten.add.Tensor(at, 1) for at in before]
+    to_before = [aten.sub.Tensor(at, low) for at, low in zip(places, before, strict=True)]
+    to_behind = [aten.sub.Tensor(high, at) for at, high in zip(places, behind, strict=True)]
+    total: Any = None
+    for far in itertools.product((False, True), repeat=len(places)):
+        corner = [b if is_far else a for a, b, is_far in zip(before, behind, far, strict=True)]
+        shares = [a if is_far else b for a, b, is_far in zip(to_before, to_behind, far, strict=True)]
+        weight = functools.reduce(aten.mul.Tensor, shares)
+        part = aten.mul.Tensor(_at(source, corner), aten.unsqueeze.default(weight, 1))
+        total = part if total is None else aten.add.Tensor(total, part)
+    return total
+
+
+def _check_grid(op: str, input: Tensor, grid: Tensor, mode: int, padding_mode: int) -> None:
+    """Whether the arguments are an image of as many dimensions as a place has, and a grid for it."""
+    both, spatial = [input, grid], 3 if op == "grid_sampler_3d" else 2
+    if mode not in (_BILINEAR, _NEAREST, _BICUBIC) or padding_mode not in (_ZEROS, _BORDER, _REFLECTION):
+        raise ArgumentError(
+            f"{op}: unknown mode", got=f"interpolation_mode={mode}, padding_mode={padding_mode}",
+            hint="modes are bilinear, nearest, bicubic; paddings zeros, border, reflection",
+        )  # fmt: skip
+    if mode == _BICUBIC and spatial == 3:
+        raise ShapeError(f"{op}: bicubic is for images", got=describe(both), hint="bilinear")
+    if input._dtype not in FLOATING or grid._dtype is not input._dtype:
+        raise DTypeError(f"{op}: image and grid must have one floating type", got=describe(both))
+    wanted = spatial + 2
+    if input.ndim != wanted or grid.ndim != wanted or grid._sizes[-1] != spatial or grid._sizes[0] != input._sizes[0]:
+        image, places = ("depth, height", "depth, rows") if spatial == 3 else ("height", "rows")
+        raise ShapeError(
+            f"{op}: expected an image (batch, channels, {image}, width) and a grid (batch, {places}, columns,"
+            f" {spatial})",
+            got=describe(both),
+        )
+    if any(n == 0 for n in input._sizes[2:]):
+        raise ShapeError(f"{op}: the image has no elements", got=describe(both))
+
+
+def _places_of(grid: Tensor, sizes: Sequence[int], align_corners: bool) -> list[Tensor]:
+    """The places of a grid in elements, in the order of the image's dimensions; a grid has the last one first."""
+    wide = widened(ops.aten.contiguous.default(grid))
+    last = len(sizes) - 1
+    return [_unnormalized(ops.aten.select.int(wide, -1, last - d), size, align_corners) for d, size in enumerate(sizes)]
 
 
 def _cubic(share: Tensor) -> list[Tensor]:
@@ -385,60 +439,56 @@ def grid_sampler_2d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
     """The image at the places (x, y) of a grid, -1 and 1 being its borders."""
-    op = "grid_sampler_2d"
-    both = [input, grid]
-    if interpolation_mode not in (0, 1, 2) or padding_mode not in (0, 1, 2):
-        raise ArgumentError(
-            f"{op}: unknown mode", got=f"interpolation_mode={interpolation_mode}, padding_mode={padding_mode}",
-            hint="modes are bilinear, nearest, bicubic; paddings zeros, border, reflection",
-        )  # fmt: skip
-    if input._dtype not in FLOATING or grid._dtype is not input._dtype:
-        raise DTypeError(f"{op}: image and grid must have one floating type", got=describe(both))
-    if input.ndim != 4 or grid.ndim != 4 or grid._sizes[-1] != 2 or grid._sizes[0] != input._sizes[0]:
-        raise ShapeError(
-            f"{op}: expected an image (batch, channels, height, width) and a grid (batch, rows, columns, 2)",
-            got=describe(both),
-        )
-    if any(n == 0 for n in input._sizes[2:]):
-        raise ShapeError(f"{op}: the image has no elements", got=describe(both))
+    _check_grid("grid_sampler_2d", input, grid, interpolation_mode, padding_mode)
+    if interpolation_mode != _BICUBIC:
+        return _sampled(input, grid, interpolation_mode, padding_mode, align_corners)
     aten = ops.aten
     source = widened(aten.contiguous.default(input))
-    places = widened(aten.contiguous.default(grid))
+    y, x = _places_of(grid, input._sizes[2:], align_corners)
     height, width = input._sizes[2:]
-    x = _unnormalized(aten.select.int(places, -1, 0), width, align_corners)
-    y = _unnormalized(aten.select.int(places, -1, 1), height, align_corners)
     options = padding_mode, align_corners
-    if interpolation_mode == _BICUBIC:
-        left, top = aten.floor.default(x), aten.floor.default(y)
-        across, down = _cubic(aten.sub.Tensor(x, left)), _cubic(aten.sub.Tensor(y, top))
-        total: Any = None
-        for i, weight in enumerate(down):
-            row = _brought_in(aten.add.Tensor(top, i - 1), height, *options)
-            line: Any = None
-            for j, other in enumerate(across):
-                column = _brought_in(aten.add.Tensor(left, j - 1), width, *options)
-                # A place mirrored at an edge may lie on it.
-                part = _at(source, aten.floor.default(row), aten.floor.default(column))
-                part = aten.mul.Tensor(part, aten.unsqueeze.default(other, 1))
-                line = part if line is None else aten.add.Tensor(line, part)
-            line = aten.mul.Tensor(line, aten.unsqueeze.default(weight, 1))
-            total = line if total is None else aten.add.Tensor(total, line)
-        return rounded(total, input._dtype)
-    x, y = _brought_in(x, width, *options), _brought_in(y, height, *options)
-    if interpolation_mode == _NEAREST:
-        return rounded(_at(source, aten.round.default(y), aten.round.default(x)), input._dtype)
     left, top = aten.floor.default(x), aten.floor.default(y)
-    right, bottom = aten.add.Tensor(left, 1), aten.add.Tensor(top, 1)
-    to_left, to_top = aten.sub.Tensor(x, left), aten.sub.Tensor(y, top)
-    to_right, to_bottom = aten.sub.Tensor(right, x), aten.sub.Tensor(bottom, y)
-    total = None
-    for row, column, weight in (
-        (top, left, aten.mul.Tensor(to_bottom, to_right)), (top, right, aten.mul.Tensor(to_bottom, to_left)),
-        (bottom, left, aten.mul.Tensor(to_top, to_right)), (bottom, right, aten.mul.Tensor(to_top, to_left)),
-    ):  # fmt: skip
-        part = aten.mul.Tensor(_at(source, row, column), aten.unsqueeze.default(weight, 1))
-        total = part if total is None else aten.add.Tensor(total, part)
+    across, down = _cubic(aten.sub.Tensor(x, left)), _cubic(aten.sub.Tensor(y, top))
+    total: Any = None
+    for i, weight in enumerate(down):
+        row = _brought_in(aten.add.Tensor(top, i - 1), height, *options)
+        line: Any = None
+        for j, other in enumerate(across):
+            column = _brought_in(aten.add.Tensor(left, j - 1), width, *options)
+            # A place mirrored at an edge may lie on it.
+            part = _at(source, [aten.floor.default(row), aten.floor.default(column)])
+            part = aten.mul.Tensor(part, aten.unsqueeze.default(other, 1))
+            line = part if line is None else aten.add.Tensor(line, part)
+        line = aten.mul.Tensor(line, aten.unsqueeze.default(weight, 1))
+        total = line if total is None else aten.add.Tensor(total, line)
     return rounded(total, input._dtype)
+
+
+def _sampled(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+    """The nearest elements, or the means of those around, of an image of any number of dimensions."""
+    source, sizes = widened(ops.aten.contiguous.default(input)), input._sizes[2:]
+    places = _places_of(grid, sizes, align_corners)
+    places = [_brought_in(at, n, padding_mode, align_corners) for at, n in zip(places, sizes, strict=True)]
+    if interpolation_mode == _NEAREST:
+        found = _at(source, [ops.aten.round.default(at) for at in places])
+    else:
+        found = _between_corners(source, places)
+    return rounded(found, input._dtype)
+
+
+@composite(
+    "aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)"
+    " -> Tensor",
+    explicit=True,
+    autocast={"cpu": "fp32"},
+    outs="out",
+)
+def grid_sampler_3d(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """The volume at the places (x, y, z) of a grid, -1 and 1 being its borders."""
+    _check_grid("grid_sampler_3d", input, grid, interpolation_mode, padding_mode)
+    return _sampled(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 @composite(
@@ -449,7 +499,8 @@ def grid_sampler_2d(
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    return ops.aten.grid_sampler_2d.default(input, grid, interpolation_mode, padding_mode, align_corners)
+    op = ops.aten.grid_sampler_3d if input.ndim == 5 else ops.aten.grid_sampler_2d
+    return op.default(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------
@@ -492,12 +543,21 @@ def _(make: Make) -> Samples:
     yield (make(1, 2, 4, 5), make(1, 0, 3, 2), 0, 0, False), {}
 
 
+@grid_sampler_3d.with_samples
+def _(make: Make) -> Samples:
+    for mode in (_BILINEAR, _NEAREST):
+        for padding in (_ZEROS, _BORDER, _REFLECTION):
+            yield (make(2, 3, 2, 4, 5), make(2, 1, 2, 3, 3, low=-1.7, high=1.7), mode, padding, padding == mode), {}
+    yield (make(1, 2, 3, 4, 5), make(1, 2, 0, 3, 3), 0, 0, False), {}
+
+
 @grid_sampler.with_samples
 def _(make: Make) -> Samples:
     yield (make(2, 3, 4, 5), make(2, 2, 3, 2, low=-1.5, high=1.5), 0, 0, False), {}
+    yield (make(2, 3, 2, 4, 5), make(2, 1, 2, 3, 3, low=-1.5, high=1.5), 0, 0, False), {}
 
 
-for _decl in (upsample_bilinear2d, upsample_bilinear2d_vec, grid_sampler_2d, grid_sampler):
+for _decl in (upsample_bilinear2d, upsample_bilinear2d_vec, grid_sampler_2d, grid_sampler_3d, grid_sampler):
     _decl.sample_dtypes = FLOATING
 for _decl in (upsample_nearest2d, upsample_nearest2d_vec):
     _decl.sample_dtypes = (*FLOATING, dtypes.uint8)

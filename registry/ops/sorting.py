@@ -5,6 +5,7 @@ NaN counts as the largest number; among equals, the order stays as it was.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -220,7 +221,9 @@ def searchsorted(
     if bounds.ndim == 1:
         out._array[...] = xp.searchsorted(bounds, values, which)
         return out
-    rows, wanted = bounds.reshape(-1, bounds.shape[-1]), values.reshape(-1, values.shape[-1])
+    if not out.numel():
+        return out
+    rows, wanted = (t.reshape(math.prod(t.shape[:-1]), t.shape[-1]) for t in (bounds, values))
     target = out._array.reshape(wanted.shape)
     for row, at, into in zip(rows, wanted, target, strict=True):
         into[...] = xp.searchsorted(row, at, which)

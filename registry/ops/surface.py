@@ -34,7 +34,7 @@ _ALIASES = {"subtract": "sub", "multiply": "mul", "divide": "div", "true_divide"
                                       ("cos", "cosh", "sin", "sinh", "tan", "tanh")}}  # fmt: skip
 
 # What would give a tensor other memory, on which views, graphs and what autograd saved rely.
-_REFUSED = {"resize_as_": "x = empty_like(other)", "set_": "x = other.view(sizes)"}
+_REFUSED = {"set_": "x = other.view(sizes)"}
 
 # Functions whose aten op has another signature than the function of the package, or none.
 _NOT_FUNCTIONS = {"copy", "zero", "normal_functional", "uniform", "numpy_T", "matrix_H", "mT", "mH", "index",

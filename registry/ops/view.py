@@ -16,11 +16,14 @@ from opweave.registry.autograd.record import run_below
 from opweave.registry.autograd.views import show_as
 from opweave.registry.batched import Level, make_batched
 from opweave.registry.batching import as_view_of, bound, front
-from opweave.registry.errors import OutOfRangeError, ShapeError, UnsupportedError
+from opweave.registry.errors import AutogradError, OutOfRangeError, ShapeError
+from opweave.registry.keys import GRAD
+from opweave.registry.memory_format import as_memory_format, format_strides, preserve_format, suggested_format
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import CompositeDecl, ViewDecl, composite, normalize_axes, view
 from opweave.registry.ops.kinds.view import in_order
-from opweave.registry.spec import TensorSpec, span
+from opweave.registry.resizing import have_room
+from opweave.registry.spec import TensorSpec, contiguous_strides, span
 from opweave.registry.strided import wrap_dim
 from opweave.registry.symbolic import demand, is_open
 from opweave.registry.tensor import Tensor, describe
@@ -442,11 +445,35 @@ as_strided_ = _inplace(", SymInt[] size, SymInt[] stride, SymInt? storage_offset
     tags="inplace_view",
 )
 def resize_(self: Tensor, size: Sequence[int], *, memory_format: Any = None) -> Tensor:
-    """Refused: views, graphs and what autograd saved rely on a tensor's memory and sizes."""
-    raise UnsupportedError(
-        "resize_: a tensor keeps its memory and its sizes", got=describe(self),
-        hint="make another: x = x.new_empty(sizes)"
-    )  # fmt: skip
+    """Let a tensor have other sizes, row-major over its memory; it gets more memory where nothing else has a part in
+    its own, and what is new there may be anything."""
+    sizes = tuple(size)
+    demand(all(n >= 0 for n in sizes), f"resize_: sizes must not be negative, got {list(sizes)}", ShapeError)
+    if self._keys & GRAD:
+        raise AutogradError(
+            "resize_: a tensor that requires grad keeps its sizes", got=describe(self), hint="x = x.detach()"
+        )
+    if memory_format is None:
+        if sizes == self._sizes:
+            return self
+        strides = contiguous_strides(sizes)
+    else:
+        strides = format_strides("resize_", sizes, as_memory_format(memory_format, "resize_"))
+    have_room(self, sizes, strides)
+    return as_strided_.op(self, sizes, strides, self._offset)
+
+
+@composite(
+    "aten::resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
+    tags="inplace_view",
+)
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """Let a tensor have the sizes of another; with `preserve_format` its memory format too."""
+    if memory_format is not None:
+        memory_format = as_memory_format(memory_format, "resize_as_")
+        if memory_format == preserve_format:
+            memory_format = suggested_format(the_template._sizes, the_template._strides)
+    return resize_.op(self, the_template._sizes, memory_format=memory_format)
 
 
 def _matrices(make: Any) -> Sequence[tuple[tuple[Any, ...], dict[str, Any]]]:
@@ -457,6 +484,10 @@ t_.with_samples(_matrices)
 
 for _decl in (transpose_, swapaxes_, swapdims_):
     _decl.with_samples(lambda make: [((make(2, 3, 4), 0, -1), {}), ((make(2, 3), 1, 0), {})])
+
+resize_.with_samples(lambda make: [((make(3, 4), [2, 5]), {}), ((make(6), [6]), {}), ((make(2, 3), [0, 3]), {})])
+
+resize_as_.with_samples(lambda make: [((make(3, 4), make(5, 2)), {})])
 
 unsqueeze_.with_samples(lambda make: [((make(2, 3), 0), {}), ((make(2, 3), -1), {}), ((make(), 0), {})])
 

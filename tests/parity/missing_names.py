@@ -25,7 +25,6 @@ MISSING: dict[str, dict[str, str]] = {
         _NOT_YET: "AdaptiveLogSoftmaxWithLoss CrossMapLRN2d",
         _OLD: "Container NLLLoss2d",
         _PASSING: "factory_kwargs",
-        _UNSTABLE: "LinearCrossEntropyLoss LinearCrossEntropyOptions",
     },
     "nn.functional": {
         _PASSING: (
@@ -34,7 +33,7 @@ MISSING: dict[str, dict[str, str]] = {
             "handle_torch_function has_torch_function has_torch_function_unary has_torch_function_variadic "
             "reproducibility_notes sparse_support_notes tf32_notes"
         ),
-        _UNSTABLE: "ScalingType SwizzleType grouped_mm linear_cross_entropy scaled_grouped_mm scaled_mm",
+        _UNSTABLE: "ScalingType SwizzleType grouped_mm scaled_grouped_mm scaled_mm",
     },
     "nn.attention": {
         _PASSING: "WARN_FOR_UNFUSED_KERNELS",

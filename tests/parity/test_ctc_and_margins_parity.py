@@ -121,6 +121,18 @@ def test_margins_of_classes(reduction: str) -> None:
 
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("name", ["multi_margin_loss", "multilabel_margin_loss"])
+def test_margins_of_one_number(name: str, reduction: str) -> None:
+    """It is the only class; a target may be a number or a vector of one."""
+
+    def call(m: Any, x: Any, t: Any) -> Any:
+        return getattr(m.nn.functional, name)(x, t, reduction=reduction)
+
+    for sizes, places in itertools.product(((), (1,)), repeat=2):
+        assert agree(call, drawn(*sizes), ow.zeros(places, dtype=ow.int64), note=(sizes, places))
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
 def test_margins_of_several_classes(reduction: str) -> None:
     targets = np.array([[1, 3, -1, 2], [0, 0, 2, -1], [-1, 1, 2, 3], [3, 2, 1, 0]])
 

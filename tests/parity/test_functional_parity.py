@@ -14,11 +14,11 @@ torch = pytest.importorskip("torch", reason="the oracle of parity tests is PyTor
 
 from differences import left_out
 from op_samples import maker
-from oracle import agree, are_close, close
+from oracle import agree, are_close, close, compare, to_torch
 
 import opweave as ow
 from opweave.registry import dtypes
-from opweave.registry.errors import OpweaveError, UnsupportedError
+from opweave.registry.errors import OpweaveError, ShapeError, UnsupportedError
 from opweave.registry.tensor import Tensor, from_numpy
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of PyTorch's, about old arguments and sizes that are broadcast
@@ -334,10 +334,28 @@ def test_sizes_that_both_refuse(sizes: tuple[int, ...], options: dict[str, Any])
 
 def test_what_is_not_there() -> None:
     f, x = ow.nn.functional, drawn("float32", 5, 3)
-    for call in (lambda: f.embedding(classes(3), x, sparse=True),
-                 lambda: f.embedding_bag(classes(2, 3), x, sparse=True)):  # fmt: skip
+    calls = (f.embedding, classes(3)), (f.embedding_bag, classes(2, 3))
+    for call, rows in calls:
         with pytest.raises(UnsupportedError):
-            call()
+            call(rows, x.clone().requires_grad_(), sparse=True)
+        assert ow.equal(call(rows, x, sparse=True), call(rows, x))  # without gradients it makes no difference
+
+
+def test_channels_of_three_dimensions() -> None:
+    """(N, C, L), as in PyTorch: whole lines are dropped."""
+    found = ow.nn.functional.dropout2d(ow.ones(20, 30, 4), 0.25)
+    assert ow.equal(found, found[:, :, :1].expand(20, 30, 4))
+    assert 0 < (found[:, :, 0] == 0).sum().item() < 600
+    with pytest.raises(ShapeError):
+        ow.nn.functional.dropout2d(ow.ones(2, 3))
+
+
+def test_windows_of_truth_values() -> None:
+    x = ow.arange(24).reshape(1, 2, 3, 4) % 3 == 0
+    windows = [m.nn.functional.unfold(t, 2, padding=1) for m, t in ((ow, x), (torch, to_torch(x)))]
+    compare(*windows, "unfold")
+    folded = [m.nn.functional.fold(t, (3, 4), 2, padding=1) for m, t in zip((ow, torch), windows, strict=True)]
+    compare(*folded, "fold")
 
 
 @pytest.mark.parametrize("order", [1.0, 2.0, 3.5, float("inf")])

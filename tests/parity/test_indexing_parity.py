@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch", reason="the oracle of parity tests is PyTor
 from op_samples import maker, ops_with_samples, replace_tensors
 from oracle import check, compare, to_torch
 
+import opweave
 from opweave.registry import dtypes
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops import indexing, scatter, selection
@@ -75,3 +76,18 @@ def test_refused_alike(key: Any) -> None:
         getitem(x, key)
     with pytest.raises(IndexError):
         to_torch(x)[key]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "name"),
+    [((0,), "uint8"), ((2, 0), "uint8"), ((2, 0), "int64"), ((0,), "float32"), ((3,), "int32")],
+    ids=str,
+)
+def test_gradients_of_gather_by_indices_of_other_types(sizes: tuple[int, ...], name: str) -> None:
+    found = []
+    for m in (opweave, torch):
+        x = m.arange(5.0).requires_grad_()
+        picked = m.gather(x, 0, m.ones(sizes, dtype=getattr(m, name)))
+        (grad,) = m.autograd.grad(picked.sum(), x)
+        found.append([tuple(picked.shape), grad.tolist()])
+    assert found[0] == found[1]

@@ -16,6 +16,7 @@ from oracle import agree
 
 import opweave
 from opweave.registry import dtypes
+from opweave.registry.errors import ShapeError
 
 FLOATING = ["float32", "float64", "complex64", "complex128"]
 ORDERS: list[Any] = [None, 0, 1, -1, 2, -2, 3.5, -0.5, math.inf, -math.inf]
@@ -55,6 +56,24 @@ def test_norm() -> None:
             (None, 0, 1, -1, 3, math.inf, -math.inf, "fro"), (None, 0, -1, (0,), (0, 1), (1, 0))
         ):
             agree(lambda m, x: m.linalg.norm(x, order, dim), x, difference="linalg", note=(sizes, order, dim))  # noqa: B023
+
+
+@pytest.mark.parametrize("sizes", [(0, 0), (0, 3), (3, 0), (2, 0, 3), (2, 3, 0), (0, 2, 3)], ids=str)
+def test_norms_of_empty_matrices(sizes: tuple[int, ...]) -> None:
+    """The largest of no sum is 0, the least is refused."""
+    x = opweave.zeros(sizes, dtype=opweave.float64)
+    for order, keepdim in itertools.product(("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf), (False, True)):
+        for call in (
+            lambda m, x: m.linalg.matrix_norm(x, order, keepdim=keepdim),  # noqa: B023
+            lambda m, x: m.linalg.norm(x, order, dim=(-2, -1), keepdim=keepdim),  # noqa: B023
+        ):
+            try:
+                call(torch, torch.zeros(sizes, dtype=torch.float64))
+            except IndexError:
+                with pytest.raises(ShapeError):
+                    call(opweave, x)
+            else:
+                assert agree(call, x, order=0, note=order)
 
 
 def test_refused_norms() -> None:

@@ -116,6 +116,7 @@ CASES: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
     "SmoothL1Loss": ((), (LINE, LINE + 0.3)),
     "HuberLoss": (("mean", 0.5), (LINE, LINE + 1)),
     "CrossEntropyLoss": ((None, None, 1, None, "mean", 0.1), (LINE, draw.integers(0, 4, (2, 9)))),
+    "LinearCrossEntropyLoss": ((9, 4), (LINE[0], draw.integers(0, 4, (4,)))),
     "NLLLoss": ((), (LINE, draw.integers(0, 4, (2, 9)))),
     "BCELoss": ((), (draw.random((3, 4)), draw.random((3, 4)))),
     "BCEWithLogitsLoss": ((), (LINE, draw.random(LINE.shape))),
@@ -138,7 +139,7 @@ DRAWN = {"Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "Feat
          "FractionalMaxPool2d", "FractionalMaxPool3d"}  # fmt: skip
 APART = {
     "Module", "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "Parameter", "Buffer",
-    "CTCLoss",
+    "CTCLoss", "LinearCrossEntropyOptions",
     "TransformerEncoder", "TransformerDecoder", "RNNBase", "RNNCellBase", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d",
 }  # fmt: skip
 

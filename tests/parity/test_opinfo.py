@@ -62,7 +62,7 @@ def test_samples(entry: Any) -> None:
 def test_what_has_no_gradient_says_so() -> None:
     wrong = []
     for entry in opinfo.op_db:
-        if opinfo.label(entry) == "histogram":
+        if opinfo.label(entry) in ("histogram", "histogramdd"):
             continue  # no difference: counts do not move with elements, and do with weights
         if entry.supports_autograd or torch.float32 not in entry.dtypes or is_left_out(opinfo.label(entry), "function"):
             continue  # no difference: its gradient is compared above
@@ -87,4 +87,4 @@ def test_nearly_all_entries_are_tried() -> None:
     labels = [opinfo.label(entry) for entry in opinfo.op_db]
     named = {name.partition(" ")[0] for name in differences.OPINFO}
     assert named <= set(labels), "entries that there are not"
-    assert len(labels) - len(named & set(labels)) >= 650
+    assert len(labels) - len(named & set(labels)) >= 680

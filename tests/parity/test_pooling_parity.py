@@ -343,3 +343,22 @@ def test_windows_with_ties_and_no_numbers(ceil_mode: bool, compiled: bool) -> No
 
 def _listed(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
+
+
+@pytest.mark.parametrize(("name", "sizes"), [("max_pool2d", (2, 3, 6, 5)), ("max_pool3d", (2, 4, 4, 5))], ids=str)
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_second_derivatives_of_maxima(name: str, sizes: Any, adaptive: bool) -> None:
+    """By the input they are 0, and there."""
+
+    def call(m: Any, x: Any) -> Any:
+        f = m.nn.functional
+        y = getattr(f, f"adaptive_{name}")(x, 2) if adaptive else getattr(f, name)(x, 2, ceil_mode=True)
+        (grad,) = m.autograd.grad(y.sum(), x, create_graph=True)
+        return [grad, *m.autograd.grad((y * y * y).sum(), x, create_graph=True)]
+
+    found = [call(ow, tensor(*sizes).requires_grad_()), call(torch, to_torch(tensor(*sizes)).requires_grad_())]
+    for mine, other in zip(*found, strict=True):
+        assert mine.requires_grad == other.requires_grad
+        compare(mine.detach(), other.detach(), name)
+    x = tensor(*sizes).requires_grad_()
+    assert ow.autograd.gradgradcheck(lambda x: call(ow, x)[1], (x,)) if adaptive else True

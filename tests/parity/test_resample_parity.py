@@ -15,7 +15,7 @@ from op_samples import ops_with_samples
 from oracle import check, close, compare, to_torch
 
 import opweave as ow
-from opweave.registry.errors import ArgumentError, DTypeError, OpweaveError, UnsupportedError
+from opweave.registry.errors import ArgumentError, DTypeError, OpweaveError
 from opweave.registry.op import OpOverload
 from opweave.registry.ops import resample, resample_filters
 
@@ -173,6 +173,42 @@ def test_grids(size: tuple[int, int], mode: int, padding: int, corners: bool) ->
         )
 
 
+@pytest.mark.parametrize(("mode", "padding", "corners"), list(itertools.product([0, 1], [0, 1, 2], [False, True])))
+@pytest.mark.parametrize("size", [(2, 4, 5), (3, 1, 6), (1, 1, 1)], ids=str)
+def test_grids_of_volumes(size: tuple[int, ...], mode: int, padding: int, corners: bool) -> None:
+    for reach in (0.6, 1.2, 4.0):
+        x, grid = tensor(2, 3, *size), tensor(2, 2, 3, 4, 3, seed=1) * reach
+        for given in ((x, grid), (x.transpose(2, 3).contiguous().transpose(2, 3), grid.flip(1))):
+            same(
+                lambda m, *t: m.ops.aten.grid_sampler_3d.default(*t, mode, padding, corners),
+                *given,
+                difference="grid_sample",
+            )
+
+
+def test_volumes_by_name() -> None:
+    x, grid = tensor(2, 3, 2, 4, 5), tensor(2, 2, 3, 4, 3, seed=1)
+    for mode, padding in itertools.product(("bilinear", "nearest"), ("zeros", "border", "reflection")):
+        same(
+            lambda m, *t: m.nn.functional.grid_sample(*t, mode, padding, False),  # noqa: B023
+            x,
+            grid,
+            difference="grid_sample",
+        )
+    compiled = ow.compile(lambda x, g: ow.nn.functional.grid_sample(x, g, align_corners=True), fullgraph=True)
+    compare(
+        compiled(x, grid),
+        torch.nn.functional.grid_sample(to_torch(x), to_torch(grid), align_corners=True),
+        "compiled",
+        "grid_sample",
+    )
+    for sizes, options in (((2, 3, 2, 4, 5), {"mode": "bicubic"}), ((2, 3, 0, 4, 5), {}), ((1, 3, 2, 4, 5), {})):
+        for module, given in ((torch, to_torch(tensor(*sizes))), (ow, tensor(*sizes))):
+            places = to_torch(grid) if module is torch else grid
+            with pytest.raises(RuntimeError):
+                module.nn.functional.grid_sample(given, places, align_corners=False, **options)
+
+
 @pytest.mark.parametrize(("mode", "padding", "corners"), MODES)
 def test_places_on_and_far_beyond_the_borders(mode: int, padding: int, corners: bool) -> None:
     x = ow.arange(1, 21, dtype=ow.float64).reshape(1, 1, 4, 5)
@@ -285,8 +321,6 @@ def test_what_functions_refuse() -> None:
         f.interpolate(tensor(3, 6), size=3)
     with pytest.raises(ArgumentError):
         f.grid_sample(x, tensor(1, 2, 2, 2), mode="linear")
-    with pytest.raises(UnsupportedError):
-        f.grid_sample(tensor(1, 2, 3, 4, 5), tensor(1, 2, 2, 2, 3))
 
 
 @pytest.mark.parametrize("mode", ["nearest", "bilinear", "grid"])

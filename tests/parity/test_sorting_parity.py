@@ -133,3 +133,15 @@ def test_compiled() -> None:
         for mine, other in zip(found, expected, strict=True):
             close(mine.numpy(), other.numpy(), "sort, compiled")
         compare(found[0], fn(torch, to_torch(t))[0], t._sizes)
+
+
+@pytest.mark.parametrize(
+    "sizes", [((0, 0), (0, 0)), ((0, 3), (0, 2)), ((3, 0), (3, 2)), ((2, 3), (2, 0)), ((0,), (4,))], ids=str
+)
+def test_searches_without_elements(sizes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    for right, out_int32 in itertools.product((False, True), repeat=2):
+        found = []
+        for m in (ow, torch):
+            given = [m.zeros(n) for n in sizes]
+            found.append(m.searchsorted(*given, right=right, out_int32=out_int32))
+        compare(*found, sizes)

@@ -114,7 +114,7 @@ def test_out_of_another_number_of_tensors(out: Any) -> None:
 
 
 #: What takes other arguments than a number; `test_opinfo` calls it.
-OTHERS = {"geqrf", "histogram", "lu_unpack", "qr", "slogdet", "svd", "triangular_solve"}
+OTHERS = {"geqrf", "histogram", "histogramdd", "lu_unpack", "qr", "slogdet", "svd", "triangular_solve"}
 
 
 def fields_of(kind: Any) -> list[str]:

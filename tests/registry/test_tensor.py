@@ -171,7 +171,7 @@ def test_tensor_constructor_copies():
     assert t.tolist() == [1.0, 1.0]
 
 
-@pytest.mark.parametrize(("name", "arguments"), [("resize_", (3,)), ("resize_as_", (opweave.ones(3),)), ("set_", ())])
+@pytest.mark.parametrize(("name", "arguments"), [("set_", ())])
 def test_other_memory_is_refused(name, arguments):
     for call in (lambda x: getattr(x, name)(*arguments), opweave.compile(lambda x: getattr(x, name)(*arguments))):
         with pytest.raises(UnsupportedError, match=f"{name}: a tensor keeps its memory and its sizes"):

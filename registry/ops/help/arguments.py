@@ -26,6 +26,7 @@ angle: Angles in radians.
 append: What stands after the elements.
 approximate: Whether to use the paper's approximation by `tanh`.
 assume_unique: For the signature's sake.
+segment_reduce.axis: The dimension that is cut into segments.
 atol: The absolute tolerance.
 base: Whose powers they are.
 batch1: The first batch of matrices.
@@ -117,6 +118,8 @@ include_self: Whether what is there counts, too.
 ind: How many dimensions are the rows.
 index: Which places, as whole numbers.
 indices: Which places, as whole numbers.
+segment_reduce.indices: For the signature's sake.
+segment_reduce.initial: What each segment begins with.
 input: The tensor.
 input1: The first tensor.
 input2: The second tensor.
@@ -178,6 +181,8 @@ num_groups: How many groups.
 num_samples: How many to draw.
 offset: Which diagonal: 0 the main one, positive numbers above it.
 offsets: Where each bag begins.
+segment_reduce.offsets: Where each segment begins, and where the last one ends; or `lengths`.
+segment_reduce.lengths: How long each segment is; or `offsets`.
 onesided: Whether to give only what the rest follows from.
 ord: Which norm.
 other: The other tensor; shapes broadcast.
@@ -271,12 +276,14 @@ test_element: The others.
 test_elements: The others.
 threshold: The threshold.
 to: Where they end, itself not among them.
+the_template: The tensor whose sizes are taken.
 total_length: The length.
 train: Whether anything is dropped.
 training: Whether statistics are those of the batch.
 transpose: Whether to use the transposed matrix.
 unbiased: Whether to divide by the number of elements less 1.
 unitriangular: Whether the diagonal is 1, and not read.
+unsafe: Whether what is behind the last segment is left out, and negative lengths are not looked for.
 unpack_data: Whether to give L and U.
 unpack_pivots: Whether to give P.
 upper: Whether the upper triangle is meant.

@@ -172,12 +172,15 @@ ger | x = T([1.0, 2.0]); y = T([3.0, 4.0]) | x, y
 glu | x = T([1.0, 2.0, 0.0, 0.0]) | x
 grid_sampler | Q; y = T([[[[0.0, 0.0]]]]) | x, y, 0, 0, False
 grid_sampler_2d | Q; y = T([[[[0.0, 0.0]]]]) | x, y, 0, 0, False
+grid_sampler_3d | C; y = T([[[[[0.0, 0.0, 0.0]]]]]) | x, y, 0, 0, False
 group_norm | x = T([[1.0, 3.0, 2.0, 6.0]]) | x, 2
 gru_cell | x = T([[1.0, 2.0]]); h = opweave.zeros(1, 1); w = opweave.ones(3, 2); u = w[:, :1] | x, h, w, u
 gt | V | x, 2
+hash_tensor | V | x
 hinge_embedding_loss | x = T([0.5, 0.5]); y = T([1.0, -1.0]) | x, y
 histc | x = T([1.0, 2.0, 2.0, 4.0]) | x, 3, 1, 4
 histogram | x = T([1.0, 2.0, 2.0, 4.0]) | x, 3
+histogramdd | x = T([[0.0, 0.0], [1.0, 2.0], [1.0, 1.0]]) | x, [2, 2]
 hsplit | M | x, 2
 hstack | V; W | [x, y]
 huber_loss | x = T([0.0, 0.0]); y = T([0.5, 3.0]) | x, y
@@ -362,6 +365,8 @@ replication_pad2d! | Q | x, [1, 1, 1, 1]
 replication_pad3d! | C | x, [1, 1, 1, 1, 1, 1]
 reshape | R | x, [3, 2]
 reshape_as | R; y = opweave.zeros(3, 2) | x, y
+resize_ | V | x, [2]
+resize_as_ | V; y = T([[1.0], [2.0]]) | x, y
 resolve_conj | V | x
 resolve_neg | V | x
 rms_norm | x = T([3.0, 4.0]) | x, [2]
@@ -378,6 +383,7 @@ scatter | V; y = T([2, 0]); z = T([8.0, 9.0]) | x, 0, y, z
 scatter_add | V; y = T([0, 0]); z = T([8.0, 9.0]) | x, 0, y, z
 scatter_reduce | V; y = T([0, 0]); z = T([8.0, 9.0]) | x, 0, y, z, "amax"
 searchsorted | x = T([1.0, 3.0, 5.0]); y = T([2.0, 5.0]) | x, y
+segment_reduce | V; y = opweave.tensor([1, 2]) | x, 'sum', lengths=y
 select | M | x, 0, 1
 select_scatter | M; y = T([8.0, 9.0]) | x, y, 0, 1
 slice | V | x, 0, 1, 3

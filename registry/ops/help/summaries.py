@@ -321,6 +321,7 @@ zeros_like: A tensor like another with 0 everywhere.
 index: The elements at index tensors, which broadcast together; None takes a whole dimension.
 masked_scatter: A copy in which the places where a mask is true hold the first elements of the source, in order.
 histogram: How many elements, or what weight of them, lie between edges, and the edges.
+histogramdd: How many points, or what weight of them, lie in as many bins of each dimension, and the edges of bins.
 isclose: Whether two elements are as near as tolerances allow.
 repeat_interleave: Each element of a dimension so often, one after the other.
 bucketize: The number of boundaries below each element; with `right`, of those that it equals too.

@@ -99,7 +99,6 @@ METHODS: dict[str, list[str]] = {
     "nonzero": _as_method(_NONZERO),
     "lu": [text.replace("(A: Tensor", "(self", 1) for text in FUNCTIONS["lu"]],
     "set_": ["(self, *args: Any, **kwargs: Any) -> Any"],
-    "resize_as_": ["(self, *args: Any, **kwargs: Any) -> Any"],
 }
 
 _BINARY = ("add sub mul truediv floordiv mod pow matmul and or xor lshift rshift").split()

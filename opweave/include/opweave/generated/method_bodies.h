@@ -7,6 +7,9 @@ inline Tensor Tensor::_exponent() const { static detail::HostOp op("aten::_expon
 inline Tensor Tensor::_fft_c2c(IntArrayRef dim, int64_t normalization, bool forward) const { static detail::HostOp op("aten::_fft_c2c"); return detail::Call(op).t((*this)).l(dim).i(normalization).b(forward).tensor(); }
 inline Tensor Tensor::_fft_c2r(IntArrayRef dim, int64_t normalization, int64_t last_dim_size) const { static detail::HostOp op("aten::_fft_c2r"); return detail::Call(op).t((*this)).l(dim).i(normalization).i(last_dim_size).tensor(); }
 inline Tensor Tensor::_fft_r2c(IntArrayRef dim, int64_t normalization, bool onesided) const { static detail::HostOp op("aten::_fft_r2c"); return detail::Call(op).t((*this)).l(dim).i(normalization).b(onesided).tensor(); }
+inline std::vector<Tensor> Tensor::_histogramdd_bin_edges(IntArrayRef bins, std::optional<ArrayRef<double>> range, const std::optional<Tensor>& weight, bool density) const { static detail::HostOp op("aten::_histogramdd_bin_edges"); return detail::Call(op).t((*this)).l(bins).arg(range).arg(weight).b(density).tensors(); }
+inline Tensor Tensor::_histogramdd_from_bin_cts(IntArrayRef bins, std::optional<ArrayRef<double>> range, const std::optional<Tensor>& weight, bool density) const { static detail::HostOp op("aten::_histogramdd_from_bin_cts"); return detail::Call(op).t((*this)).l(bins).arg(range).arg(weight).b(density).tensor(); }
+inline Tensor Tensor::_histogramdd_from_bin_tensors(TensorList bins, const std::optional<Tensor>& weight, bool density) const { static detail::HostOp op("aten::_histogramdd_from_bin_tensors"); return detail::Call(op).t((*this)).arg(bins).arg(weight).b(density).tensor(); }
 inline Tensor Tensor::_int_mm(const Tensor& mat2) const { static detail::HostOp op("aten::_int_mm"); return detail::Call(op).t((*this)).t(mat2).tensor(); }
 inline Tensor Tensor::_linalg_eigvals() const { static detail::HostOp op("aten::_linalg_eigvals"); return detail::Call(op).t((*this)).tensor(); }
 inline Scalar Tensor::_local_scalar_dense() const { static detail::HostOp op("aten::_local_scalar_dense"); return detail::Call(op).t((*this)).scalar(); }
@@ -336,6 +339,7 @@ inline Tensor Tensor::hardswish() const { static detail::HostOp op("aten::hardsw
 inline Tensor& Tensor::hardswish_() const { static detail::HostOp op("aten::hardswish_"); detail::Call(op).t((*this)).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::hardtanh(const Scalar& min_val, const Scalar& max_val) const { static detail::HostOp op("aten::hardtanh"); return detail::Call(op).t((*this)).s(min_val).s(max_val).tensor(); }
 inline Tensor& Tensor::hardtanh_(const Scalar& min_val, const Scalar& max_val) const { static detail::HostOp op("aten::hardtanh_"); detail::Call(op).t((*this)).s(min_val).s(max_val).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
+inline Tensor Tensor::hash_tensor(IntArrayRef dim, bool keepdim, int64_t mode) const { static detail::HostOp op("aten::hash_tensor"); return detail::Call(op).t((*this)).l(dim).b(keepdim).i(mode).tensor(); }
 inline Tensor Tensor::heaviside(const Tensor& values) const { static detail::HostOp op("aten::heaviside"); return detail::Call(op).t((*this)).t(values).tensor(); }
 inline Tensor& Tensor::heaviside_(const Tensor& values) const { static detail::HostOp op("aten::heaviside_"); detail::Call(op).t((*this)).t(values).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::hinge_embedding_loss(const Tensor& target, double margin, int64_t reduction) const { static detail::HostOp op("aten::hinge_embedding_loss"); return detail::Call(op).t((*this)).t(target).f(margin).i(reduction).tensor(); }
@@ -640,6 +644,7 @@ inline Tensor Tensor::replication_pad3d(IntArrayRef padding) const { static deta
 inline Tensor Tensor::reshape(IntArrayRef shape) const { static detail::HostOp op("aten::reshape"); return detail::Call(op).t((*this)).l(shape).tensor(); }
 inline Tensor Tensor::reshape_as(const Tensor& other) const { static detail::HostOp op("aten::reshape_as"); return detail::Call(op).t((*this)).t(other).tensor(); }
 inline Tensor& Tensor::resize_(IntArrayRef size, std::optional<MemoryFormat> memory_format) const { static detail::HostOp op("aten::resize_"); detail::Call(op).t((*this)).l(size).arg(memory_format).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
+inline Tensor& Tensor::resize_as_(const Tensor& the_template, std::optional<MemoryFormat> memory_format) const { static detail::HostOp op("aten::resize_as_"); detail::Call(op).t((*this)).t(the_template).arg(memory_format).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::resolve_conj() const { static detail::HostOp op("aten::resolve_conj"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::resolve_neg() const { static detail::HostOp op("aten::resolve_neg"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::roll(IntArrayRef shifts, IntArrayRef dims) const { static detail::HostOp op("aten::roll"); return detail::Call(op).t((*this)).l(shifts).l(dims).tensor(); }
