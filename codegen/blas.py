@@ -218,7 +218,9 @@ def is_own(dtype: DType, out: Sequence[Any], k: Any) -> bool:
         return True
     each, matrices = m * n * k, math.prod(out[:-2])
     enough = each * matrices >= _MANY and (matrices == 1 or each > SMALL)
-    return m > 1 and n >= _BROAD and enough and (m <= LONG or m * n <= OWN)
+    found = _found()
+    fits = m <= LONG or m * n <= OWN or (found is not None and found.is_narrow)
+    return m > 1 and n >= _BROAD and enough and fits
 
 
 #: Where `product.ll` finds the address of that code, once a product was asked for that it makes.
@@ -235,12 +237,13 @@ def code() -> Any:
     found = _found()
     assert found is not None
     objects = load_heavy("opweave.codegen.native.objects")
-    text = functools.partial(_source_for_host, found.word)
-    return objects.Code(text, "matrix products", objects.PROMOTED, f"matrix products, numbers of {found.word}")
+    text = functools.partial(_source_for_host, found.word, found.is_narrow)
+    about = f"matrix products, numbers of {found.word}{', BLAS for 256 bits' if found.is_narrow else ''}"
+    return objects.Code(text, "matrix products", objects.PROMOTED, about)
 
 
-def _source_for_host(word: str) -> str:
-    return source(word, load_heavy("opweave.codegen.native.llvm").host().vector_bits == 512)
+def _source_for_host(word: str, is_narrow: bool) -> str:
+    return source(word, load_heavy("opweave.codegen.native.llvm").host().vector_bits == 512, is_narrow)
 
 
 # ---- the library ---------------------------------------------------------------------------------------------------
@@ -288,11 +291,19 @@ class _Blas:
 
 
 class _Found(NamedTuple):
-    """OpenBLAS: the type of its integers, what gives its threads, and addresses by their names in `product.ll`."""
+    """OpenBLAS: the type of its integers, what gives its threads, and addresses by their names in `product.ll`.
+
+    `is_narrow`: its kernels are not those for registers of 512 bits, which it has for processors that it knows.
+    """
 
     word: str
     get_threads: Callable[[], int]
     symbols: dict[str, int]
+    is_narrow: bool
+
+
+#: What OpenBLAS calls the kernels that use registers of 512 bits.
+_WIDE_KERNELS = frozenset({b"SkylakeX", b"Cooperlake", b"Sapphirerapids"})
 
 
 @functools.cache
@@ -336,7 +347,10 @@ def _open(path: str) -> _Found | None:
             symbols |= {f"blas_{letter}gemm": routine for letter, routine in routines.items()}
             get.restype = ctypes.c_int
             addresses = {name: ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in symbols.items()}
-            return _Found(word, get, addresses)
+            core = getattr(library, f"{prefix}openblas_get_corename{suffix}", None)
+            if core is not None:
+                core.restype = ctypes.c_char_p
+            return _Found(word, get, addresses, core is not None and core() not in _WIDE_KERNELS)
     return None
 
 
@@ -366,8 +380,18 @@ _CONTROLS = ("enter", "leave", "renew")
 _WORDS = 27
 
 
-def source(word: str = "i64", wide: bool = False) -> str:
-    """The LLVM IR of products; `word` is the type of BLAS's integers, `wide` whether registers have 512 bits."""
+def source(word: str = "i64", wide: bool = False, is_narrow: bool = False) -> str:
+    """The LLVM IR of products.
+
+    Parameters
+    ----------
+    word : str
+        The type of BLAS's integers.
+    wide : bool
+        Whether registers have 512 bits.
+    is_narrow : bool
+        Whether BLAS uses them by halves: then products of float32 are all made without it.
+    """
     stores: list[str] = []
     for i, (field, value) in enumerate(_FIELDS.items()):
         name, _, part = value.partition(".")
@@ -380,7 +404,7 @@ def source(word: str = "i64", wide: bool = False) -> str:
     numbers: dict[str, object] = {
         "CLOCK": time.CLOCK_MONOTONIC, "FOUR_LONG": 4 * LONG, "TWO_SHORT": 2 * SHORT, "SHORT": SHORT, "LONG": LONG,
         "MATRICES": MATRICES, "MANY": _MANY - 1, "BROAD": _BROAD, "SMALL": SMALL, "CACHED": CACHED, "DEEP": DEEP,
-        "RATE": f"{_RATE:e}", "PLAIN": _PLAIN, "TRANSPOSED": _TRANSPOSED, "OWN": OWN, "WIDE": int(wide),
+        "RATE": f"{_RATE:e}", "PLAIN": _PLAIN, "TRANSPOSED": _TRANSPOSED, "OWN": OWN, "WIDE": int(wide) * (2 if is_narrow else 1),
         "STORES": "\n".join(stores),
     }  # fmt: skip
     slabs = [_source(f"opweave_gemm_{t.name}", real, word) for t, (_, real) in _GEMM.items()]

@@ -18,7 +18,7 @@ declare i64 @llvm.smax.i64(i64, i64)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 @opweave_multiply_float_at = external global ptr          ; null until a product is made by it
-@opweave_product_wide = constant i8 @WIDE@                ; whether any is
+@opweave_product_wide = constant i8 @WIDE@                ; whether any is; 2: and BLAS's registers are half as wide
 declare ptr @malloc(i64)
 declare void @free(ptr)
 declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
@@ -307,7 +307,11 @@ which:                                                   ; BLAS packs operands f
   %in.place = icmp eq i64 %a.beside, 1
   %large.0 = and i1 %little, %in.place
   %large = and i1 %large.0, %unattended
-  %fit = or i1 %either, %large
+  %wide = load i8, ptr @opweave_product_wide
+  %ever = icmp ne i8 %wide, 0
+  %narrow.blas = icmp eq i8 %wide, 2
+  %fit.0 = or i1 %either, %large
+  %fit = or i1 %fit.0, %narrow.blas
   %several.rows = icmp sgt i64 %m, 1
   %broad = icmp sge i64 %n, @BROAD@
   %long = icmp sgt i64 %terms, @MANY@
@@ -320,8 +324,6 @@ which:                                                   ; BLAS packs operands f
   %own.2 = and i1 %single, %of.its.own
   %own.3 = and i1 %own.0, %own.1
   %own.4 = and i1 %own.2, %own.3
-  %wide = load i8, ptr @opweave_product_wide
-  %ever = icmp ne i8 %wide, 0
   %own.5 = and i1 %own.4, %ever
   %maker = load ptr, ptr @opweave_multiply_float_at
   %there = icmp ne ptr %maker, null

@@ -36,6 +36,7 @@ _FILES = {
     "Threshold",
     "arranging": "ChannelShuffle CosineSimilarity Flatten Fold PairwiseDistance PixelShuffle PixelUnshuffle Unflatten "
     "Unfold Upsample UpsamplingBilinear2d UpsamplingNearest2d",
+    "adaptive": "AdaptiveLogSoftmaxWithLoss",
     "attention": "MultiheadAttention",
     "batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d InstanceNorm1d InstanceNorm2d InstanceNorm3d",
     "container": "ModuleDict ModuleList ParameterDict ParameterList Sequential",

@@ -29,6 +29,10 @@ def outcome(fn, tensors):
     [(3, 1, 2), (5, 8, 3), (1, 4, 6), (2, 2, 2), (33, 7, 10), (4, 4, 1), (6, 0, 3), (0, 5, 4), (16, 130, 2)],
     True,
 )  # fmt: skip
+@example(  # at the first size nothing is copied, and at others something
+    [((0,), "plain")], [("slice", 0, 50, 0), ("write", 0, 0, 0)],
+    [(3, 1, 2), (5, 8, 3), (1, 4, 6), (2, 2, 2), (33, 7, 10), (4, 4, 1), (6, 0, 3), (0, 5, 4), (16, 130, 2)], True,
+)  # fmt: skip
 def test_other_sizes_give_what_eager_gives(wanted, steps, others, dynamic):
     program = build(checked(steps, wanted))
     compiled = opweave.compile(program, dynamic=dynamic, options={"recompile_limit": 40})

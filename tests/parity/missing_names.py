@@ -8,6 +8,7 @@ _LAZY = "there are no lazy modules"
 _MANY = "for several processes or devices"
 _PIPES = "data pipes, which PyTorch develops no more"
 _UNSTABLE = "new in PyTorch, where it may change"
+_LUA = "of Lua's library, where the windows of neighbouring channels lose some on the way; use LocalResponseNorm"
 _NOT_YET = "not written yet"
 
 #: For each module, the names that are missing, by the reason.
@@ -22,7 +23,7 @@ MISSING: dict[str, dict[str, str]] = {
             "LazyLinear UninitializedBuffer UninitializedParameter"
         ),
         _MANY: "DataParallel SyncBatchNorm",
-        _NOT_YET: "AdaptiveLogSoftmaxWithLoss CrossMapLRN2d",
+        _LUA: "CrossMapLRN2d",
         _OLD: "Container NLLLoss2d",
         _PASSING: "factory_kwargs",
     },
@@ -49,9 +50,9 @@ MISSING: dict[str, dict[str, str]] = {
     "nn.utils.parametrize": {},
     "nn.utils.parametrizations": {},
     "nn.init": {
-        _NOT_YET: "sparse",
         _OLD: (
-            "constant dirac eye kaiming_normal kaiming_uniform normal orthogonal uniform xavier_normal xavier_uniform"
+            "constant dirac eye kaiming_normal kaiming_uniform normal orthogonal sparse uniform xavier_normal "
+            "xavier_uniform"
         ),
     },
     "utils.data": {

@@ -137,7 +137,7 @@ CASES: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
 #: Compared by their signatures only: what they draw, or are, is told by other tests.
 DRAWN = {"Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "RReLU",
          "FractionalMaxPool2d", "FractionalMaxPool3d"}  # fmt: skip
-APART = {
+APART = {"AdaptiveLogSoftmaxWithLoss", 
     "Module", "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "Parameter", "Buffer",
     "CTCLoss", "LinearCrossEntropyOptions",
     "TransformerEncoder", "TransformerDecoder", "RNNBase", "RNNCellBase", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d",
@@ -453,3 +453,36 @@ def test_functional_calls_and_stacked_states():
         opweave.func.functional_call(ours[0], {"0.weights": opweave.ones(2, 3)}, (opweave.ones(1, 3),))
     with pytest.raises(ArgumentError):
         opweave.func.functional_call(ours[0], {"0.weight": 3}, (opweave.ones(1, 3),))
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("cutoffs", [[3], [2, 5], [1, 4, 11]], ids=str)
+def test_an_adaptive_softmax(cutoffs: list[int], bias: bool) -> None:
+    draw = np.random.default_rng(0)
+    theirs = torch.nn.AdaptiveLogSoftmaxWithLoss(16, 12, cutoffs, 2.0, bias).double()
+    ours = opweave.nn.AdaptiveLogSoftmaxWithLoss(16, 12, cutoffs, 2.0, bias).double()
+    ours.load_state_dict({name: opweave.from_numpy(t.numpy().copy()) for name, t in theirs.state_dict().items()})
+    x, target = draw.standard_normal((20, 16)) * 3, draw.integers(0, 12, 20)
+    mine, other = opweave.from_numpy(x).requires_grad_(), torch.from_numpy(x).requires_grad_()
+    found, wanted = ours(mine, opweave.from_numpy(target)), theirs(other, torch.from_numpy(target))
+    found.loss.backward()
+    wanted.loss.backward()
+    pairs = [
+        (found.output, wanted.output), (found.loss, wanted.loss), (mine.grad, other.grad),
+        (ours.log_prob(mine), theirs.log_prob(other)), (ours(mine[0], mine.new([2])[0].long()).output,
+                                                        theirs(other[0], torch.tensor(2)).output),
+        *zip((p.grad for p in ours.parameters()), (p.grad for p in theirs.parameters()), strict=True),
+    ]  # fmt: skip
+    for have, want in pairs:
+        close(have.detach().numpy(), want.detach().numpy(), "nn, gradients")
+    assert ours.predict(mine).tolist() == theirs.predict(other).tolist()
+    assert [*dict(ours.named_parameters())] == [*dict(theirs.named_parameters())]
+    empty = ours(opweave.ones(0, 16, dtype=opweave.float64), opweave.ones(0, dtype=opweave.int64))
+    assert empty.output.shape == (0,) and empty.loss.isnan()
+    with pytest.raises(IndexError, match=r"target values should be in the range \[0, 11\]"):
+        ours(mine, opweave.full((20,), 12))
+    with pytest.raises(ValueError, match="expected an input"):
+        ours(mine, opweave.zeros(3, dtype=opweave.int64))
+    for wrong in ([], [0, 3], [3, 2], [2, 2], [12], [1.5]):
+        with pytest.raises(ValueError, match="AdaptiveLogSoftmaxWithLoss"):
+            opweave.nn.AdaptiveLogSoftmaxWithLoss(16, 12, wrong)  # pyright: ignore[reportArgumentType]
