@@ -218,13 +218,17 @@ def is_own(dtype: DType, out: Sequence[Any], k: Any) -> bool:
         return True
     each, matrices = m * n * k, math.prod(out[:-2])
     enough = each * matrices >= _MANY and (matrices == 1 or each > SMALL)
-    found = _found()
-    fits = m <= LONG or m * n <= OWN or (found is not None and found.is_narrow)
-    return m > 1 and n >= _BROAD and enough and fits
+    return m > 1 and n >= _BROAD and enough and (m <= LONG or m * n <= OWN or is_narrow())
 
 
 #: Where `product.ll` finds the address of that code, once a product was asked for that it makes.
 _own_at = ctypes.c_void_p(None)
+
+
+def is_narrow() -> bool:
+    """Whether BLAS's kernels are not those for registers of 512 bits."""
+    found = _found()
+    return found is not None and found.is_narrow
 
 
 def is_native() -> bool:
@@ -380,7 +384,7 @@ _CONTROLS = ("enter", "leave", "renew")
 _WORDS = 27
 
 
-def source(word: str = "i64", wide: bool = False, is_narrow: bool = False) -> str:
+def source(word: str = "i64", wide: bool = False, narrow_blas: bool = False) -> str:
     """The LLVM IR of products.
 
     Parameters
@@ -389,8 +393,8 @@ def source(word: str = "i64", wide: bool = False, is_narrow: bool = False) -> st
         The type of BLAS's integers.
     wide : bool
         Whether registers have 512 bits.
-    is_narrow : bool
-        Whether BLAS uses them by halves: then products of float32 are all made without it.
+    narrow_blas : bool
+        Whether BLAS uses them by halves: then products of float32 are made without it.
     """
     stores: list[str] = []
     for i, (field, value) in enumerate(_FIELDS.items()):
@@ -404,7 +408,8 @@ def source(word: str = "i64", wide: bool = False, is_narrow: bool = False) -> st
     numbers: dict[str, object] = {
         "CLOCK": time.CLOCK_MONOTONIC, "FOUR_LONG": 4 * LONG, "TWO_SHORT": 2 * SHORT, "SHORT": SHORT, "LONG": LONG,
         "MATRICES": MATRICES, "MANY": _MANY - 1, "BROAD": _BROAD, "SMALL": SMALL, "CACHED": CACHED, "DEEP": DEEP,
-        "RATE": f"{_RATE:e}", "PLAIN": _PLAIN, "TRANSPOSED": _TRANSPOSED, "OWN": OWN, "WIDE": int(wide) * (2 if is_narrow else 1),
+        "RATE": f"{_RATE:e}", "PLAIN": _PLAIN, "TRANSPOSED": _TRANSPOSED, "OWN": OWN,
+        "WIDE": int(wide) * (2 if narrow_blas else 1),
         "STORES": "\n".join(stores),
     }  # fmt: skip
     slabs = [_source(f"opweave_gemm_{t.name}", real, word) for t, (_, real) in _GEMM.items()]

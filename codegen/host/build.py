@@ -418,7 +418,9 @@ class _Builder:
     def _loops(self, node: Node, region: Graph, into: Mapping[int, Local]) -> None:
         nest = lower(self.joins.region(node, region), wide=self.wide)
         # Where a kernel writes to an input, that it reads it too must be seen.
-        nest, shifts = rebase(nest) if self.device.type == "cpu" and not into else (nest, {})
+        shifts: Mapping[Buffer, int] = {}
+        if self.device.type == "cpu" and not into:
+            nest, shifts = rebase(nest)
         stages = plan(nest, backend_of(self.device).schedule)
         places = {b: self._operands(arg) for b, arg in zip(nest.inputs, node.args, strict=True)}
         # What is allocated here is aligned; where inputs and results of opaque ops lie is not known.

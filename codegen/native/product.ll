@@ -311,7 +311,8 @@ which:                                                   ; BLAS packs operands f
   %ever = icmp ne i8 %wide, 0
   %narrow.blas = icmp eq i8 %wide, 2
   %fit.0 = or i1 %either, %large
-  %fit = or i1 %fit.0, %narrow.blas
+  %by.halves = and i1 %narrow.blas, %whole.will.do
+  %fit = or i1 %fit.0, %by.halves
   %several.rows = icmp sgt i64 %m, 1
   %broad = icmp sge i64 %n, @BROAD@
   %long = icmp sgt i64 %terms, @MANY@

@@ -137,7 +137,8 @@ CASES: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
 #: Compared by their signatures only: what they draw, or are, is told by other tests.
 DRAWN = {"Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "RReLU",
          "FractionalMaxPool2d", "FractionalMaxPool3d"}  # fmt: skip
-APART = {"AdaptiveLogSoftmaxWithLoss", 
+APART = {
+    "AdaptiveLogSoftmaxWithLoss",
     "Module", "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "Parameter", "Buffer",
     "CTCLoss", "LinearCrossEntropyOptions",
     "TransformerEncoder", "TransformerDecoder", "RNNBase", "RNNCellBase", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d",

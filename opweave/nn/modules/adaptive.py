@@ -101,9 +101,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def reset_parameters(self) -> None:
         """Draw the weights anew."""
         self.head.reset_parameters()
-        for first, second in self.tail:
-            first.reset_parameters()
-            second.reset_parameters()
+        for layer in self.tail.modules():
+            if isinstance(layer, Linear):
+                layer.reset_parameters()
 
     def forward(self, input_: Tensor, target_: Tensor) -> ASMoutput:
         """The logarithm of each target's probability, and the loss.
@@ -161,7 +161,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return aten.cat.default(parts, 1)
 
     def predict(self, input: Tensor) -> Tensor:
-        """The class with the largest probability of each row, (N,), without those of clusters that need not be known."""
+        """Each row's most probable class, (N,); clusters that need not be known are not computed."""
         head = self.head(input)
         found = head.argmax(dim=1)
         rows = (found >= self.shortlist_size).nonzero().squeeze(1)
