@@ -163,6 +163,8 @@ def _pieces_of(node: Node) -> list[Piece] | None:
     if any(value._dtype is not whole._dtype for value in values):
         return None
     found = list(_pieces(node, kind))
+    if not found:  # a result without elements that nothing would make
+        return None
     kernels = all(piece.is_moved or classify(_copied(piece.copy()))[0] is not None for piece in found)
     return found if kernels else None
 

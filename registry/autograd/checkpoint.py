@@ -12,14 +12,13 @@ import itertools
 from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar
 
-import optree
-
 from opweave.registry.autograd.graph import ErrorNode, attach
 from opweave.registry.autograd.mode import enable_grad
 from opweave.registry.autograd.saved_hooks import saved_tensors_hooks
 from opweave.registry.device import cpu
 from opweave.registry.errors import ArgumentError, AutogradError, UnsupportedError
 from opweave.registry.keys import AUTOCAST_MASK, GRAD, state
+from opweave.registry.loading import load_heavy
 from opweave.registry.ops.random import default_generator, thread_generators
 from opweave.registry.tensor import Tensor, describe
 
@@ -80,7 +79,7 @@ class _Region:
 
     def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.fn = fn
-        self.leaves, self.spec = optree.tree_flatten((args, kwargs))  # type: ignore[arg-type]  # any pytree
+        self.leaves, self.spec = load_heavy("optree").tree_flatten((args, kwargs))  # type: ignore[arg-type]  # any pytree
         self.versions = [t._storage.version if isinstance(t, Tensor) else 0 for t in self.leaves]
         default_generator(cpu)
         self.generators = [(generator, generator.state()) for generator in thread_generators()]
@@ -135,7 +134,7 @@ class _Region:
         leaves = [t.detach().requires_grad_(bool(t._keys & GRAD)) if isinstance(t, Tensor) else t for t in self.leaves]
         args: Any
         kwargs: Any
-        args, kwargs = optree.tree_unflatten(self.spec, leaves)
+        args, kwargs = load_heavy("optree").tree_unflatten(self.spec, leaves)
         now = [(generator, generator.state()) for generator, _ in self.generators]
         include, exclude, dtypes = state.include, state.exclude, state.__dict__.get("autocast_dtypes")
         state.include = include & ~AUTOCAST_MASK | self.bits[0]

@@ -68,6 +68,7 @@ _RESULTS = {
     ("Tensor",): ("Tensor", "tensor"), ("Tensor[]",): ("std::vector<Tensor>", "tensors"), (): ("void", "run"),
     ("SymInt",): ("int64_t", "integer"), ("int",): ("int64_t", "integer"), ("bool",): ("bool", "boolean"),
     ("SymBool",): ("bool", "boolean"), ("Scalar",): ("Scalar", "scalar"), ("float",): ("double", "real"),
+    ("Tensor", "Tensor[]"): ("std::tuple<Tensor, std::vector<Tensor>>", "tensor_and_tensors"),
     **{("Tensor",) * n: (f"std::tuple<{', '.join(['Tensor'] * n)}>", f"tensors{n}") for n in (2, 3, 4)},
 }  # fmt: skip
 #: The element types in the order of PyTorch's numbers.

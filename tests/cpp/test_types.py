@@ -28,6 +28,13 @@ def test_options(t):
     assert t.optionals(None, None, x, None, None, None) == 4
 
 
+def test_a_result_and_a_list(t):
+    x = opweave.tensor([[0.0, 0.0], [1.0, 2.0], [0.9, 2.9]])
+    found, wanted = t.counted(x), opweave.histogramdd(x, [2, 3])
+    assert found[0].tolist() == wanted[0].tolist() and found[0].sum().item() == 3
+    assert [edges.tolist() for edges in found[1]] == [edges.tolist() for edges in wanted[1]]
+
+
 def test_lists(t):
     x = opweave.ones(2)
     assert t.lists([1, 2], [0.5], [True, False, True], ["a"], [x, x], [x, None]) == [2, 1, 3, 1, 2, 1]

@@ -100,6 +100,10 @@ class Call {
     auto t = tensors();
     return {t.at(0), t.at(1), t.at(2), t.at(3)};
   }
+  std::tuple<Tensor, std::vector<Tensor>> tensor_and_tensors() {
+    auto parts = value().toListRef();
+    return {parts.at(0).toTensor(), parts.at(1).toTensorVector()};
+  }
   int64_t integer() { return value().toInt(); }
   bool boolean() { return value().toBool(); }
   double real() { return value().toDouble(); }

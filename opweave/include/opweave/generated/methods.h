@@ -344,6 +344,9 @@ Tensor hinge_embedding_loss(const Tensor& target, double margin = 1.0, int64_t r
 Tensor histc(int64_t bins = 100, const Scalar& min = 0, const Scalar& max = 0) const;
 std::tuple<Tensor, Tensor> histogram(int64_t bins = 100, std::optional<ArrayRef<double>> range = std::nullopt, const std::optional<Tensor>& weight = {}, bool density = false) const;
 std::tuple<Tensor, Tensor> histogram(const Tensor& bins, const std::optional<Tensor>& weight = {}, bool density = false) const;
+std::tuple<Tensor, std::vector<Tensor>> histogramdd(IntArrayRef bins, std::optional<ArrayRef<double>> range = std::nullopt, const std::optional<Tensor>& weight = {}, bool density = false) const;
+std::tuple<Tensor, std::vector<Tensor>> histogramdd(TensorList bins, std::optional<ArrayRef<double>> range = std::nullopt, const std::optional<Tensor>& weight = {}, bool density = false) const;
+std::tuple<Tensor, std::vector<Tensor>> histogramdd(int64_t bins, std::optional<ArrayRef<double>> range = std::nullopt, const std::optional<Tensor>& weight = {}, bool density = false) const;
 std::vector<Tensor> hsplit(IntArrayRef indices) const;
 std::vector<Tensor> hsplit(int64_t sections) const;
 Tensor huber_loss(const Tensor& target, int64_t reduction = 1, double delta = 1.0) const;
