@@ -13,7 +13,7 @@ import numpy as np
 
 from opweave.registry import dtypes
 from opweave.registry.batched import Level
-from opweave.registry.batching import along, bound
+from opweave.registry.batching import along, bound, call, front, is_at, stretched, wrap
 from opweave.registry.dtypes import promote_types
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.fake_context import dynamic_size
@@ -231,6 +231,26 @@ def searchsorted(
 
 
 searchsorted.backward()
+
+
+@searchsorted.batching
+def _searchsorted(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Sequences of examples are rows; values of any sizes are a row for each sequence."""
+    values = bound(op, args, kwargs)
+    bounds, wanted, sorter = (values[name] for name in ("sorted_sequence", "self", "sorter"))
+    if not any(is_at(t, level) for t in (bounds, sorter)):  # one sequence, or none without rows
+        if bounds.ndim == 1:
+            return wrap(call(op, values | {"self": front(wanted, level)}), level)
+    one_row = bounds.ndim == 1
+    rows = stretched(wanted, level)
+    values["sorted_sequence"] = stretched(bounds, level)
+    if sorter is not None:
+        values["sorter"] = stretched(sorter, level)
+    sizes = rows._sizes
+    if one_row:
+        rows = aten.reshape.default(rows, [sizes[0], math.prod(sizes[1:])])
+    found = call(op, values | {"self": rows})
+    return wrap(aten.reshape.default(found, sizes) if one_row else found, level)
 
 
 def _vector(boundaries: Tensor) -> Tensor:

@@ -14,9 +14,9 @@ from opweave.registry.autograd.formula import Derivative
 from opweave.registry.autograd.graph import AsStridedNode, attach
 from opweave.registry.autograd.record import run_below
 from opweave.registry.autograd.views import show_as
-from opweave.registry.batched import Level, make_batched
+from opweave.registry.batched import BatchedTensor, Level, make_batched
 from opweave.registry.batching import as_view_of, bound, front
-from opweave.registry.errors import AutogradError, OutOfRangeError, ShapeError
+from opweave.registry.errors import AutogradError, OutOfRangeError, ShapeError, UnsupportedError
 from opweave.registry.keys import GRAD
 from opweave.registry.memory_format import as_memory_format, format_strides, preserve_format, suggested_format
 from opweave.registry.op import OpOverload, ops
@@ -459,6 +459,8 @@ def resize_(self: Tensor, size: Sequence[int], *, memory_format: Any = None) -> 
         strides = contiguous_strides(sizes)
     else:
         strides = format_strides("resize_", sizes, as_memory_format(memory_format, "resize_"))
+    if isinstance(self, BatchedTensor) and self._strides != contiguous_strides(self._sizes):
+        raise UnsupportedError("resize_: under vmap each example must lie in one piece", got=describe(self))
     have_room(self, sizes, strides)
     return as_strided_.op(self, sizes, strides, self._offset)
 

@@ -35,6 +35,8 @@ LAYOUT = {
     "aten::_unsafe_view",
     "aten::view_as",
     "aten::view.dtype",
+    "aten::resize_",
+    "aten::resize_as_",
 }
 
 
