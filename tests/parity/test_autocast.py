@@ -128,6 +128,8 @@ def test_dtypes_on_cuda(listed: bool) -> None:
             continue
         if op.opname.endswith("_cell") and left_out("autocast without data, cells of recurrent networks"):
             continue
+        if op.opname.startswith("_histogramdd") and left_out("autocast without data, _histogramdd_from_bin_tensors"):
+            continue
         for note, ours, theirs in layouts_without_data(op, "cuda"):
             if op.opname == "native_group_norm" and "float32" in ours[1:] and note[1].name == "bfloat16":
                 assert left_out("autocast without data, native_group_norm of bfloat16 and float32")
