@@ -379,7 +379,7 @@ INPUTS: dict[str, Difference] = {
     "autocast without data, what kernels refuse": _unmatched(_NO_DATA),
     "autocast without data, backward ops": _unmatched(_NO_DATA),
     "autocast without data, cells of recurrent networks": _unmatched("PyTorch's rule fails where there are no biases"),
-    "autocast without data, _histogramdd_from_bin_tensors": _unmatched("PyTorch has no rule for it, and asks for a GPU"),
+    "autocast without data, _histogramdd_from_bin_tensors": _unmatched("PyTorch, without a rule, asks for a GPU"),
     "autocast without data, native_group_norm of bfloat16 and float32": _unmatched(
         "PyTorch's rule forgets the type that its kernel gives statistics of float32 parameters"
     ),
