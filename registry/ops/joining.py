@@ -87,7 +87,8 @@ def _joined_format(tensors: Sequence[Tensor]) -> MemoryFormat:
 
 
 def _cat_pieces(tensors: Sequence[Any], dim: int = 0) -> Pieces:
-    return Pieces(tensors, wrap_dim(dim, tensors[0].ndim, "cat"))
+    # A tensor (0,) goes with any.
+    return Pieces(tensors, wrap_dim(dim, max(t.ndim for t in tensors), "cat"))
 
 
 def _joined_on_cpu(tensors: Sequence[Tensor], dim: int) -> Tensor | None:

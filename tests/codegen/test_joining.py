@@ -165,3 +165,20 @@ def test_parts_equal_eager(name: str) -> None:
     for want, have in zip(function(*wanted), opweave.compile(function)(*found), strict=True):
         np.testing.assert_allclose(have.numpy(), want.numpy(), rtol=1e-6, atol=1e-6)
     np.testing.assert_array_equal(found[0].numpy(), wanted[0].numpy())
+
+
+@pytest.mark.parametrize("dim", [-2, 2])
+@pytest.mark.parametrize("last", [False, True])
+def test_nothing_goes_with_tensors_of_any_rank(dim: int, last: bool) -> None:
+    """As a cache of keys that is empty at first."""
+    kept, new = opweave.empty(0), opweave.from_numpy(np.arange(24, dtype=np.float32).reshape(1, 2, 3, 4))
+
+    def step(kept: opweave.Tensor, new: opweave.Tensor) -> opweave.Tensor:
+        doubled = new * 2
+        return opweave.cat([doubled, kept] if last else [kept, doubled], dim)
+
+    found = opweave.compile(step, fullgraph=True)(kept, new)
+    assert found.shape == new.shape
+    np.testing.assert_array_equal(found.numpy(), step(kept, new).numpy())
+    nothing = opweave.compile(lambda a, b: opweave.cat([a, b], -1) + 1, fullgraph=True)(kept, kept)
+    assert nothing.shape == (0,)
