@@ -35,8 +35,8 @@ _FLOAT_IDENTITY = {
     "arith.addf": -0.0, "arith.mulf": 1.0, "arith.maxnumf": _NAN, "arith.minnumf": _NAN, "arith.maximumf": -_INF,
     "arith.minimumf": _INF,
 }  # fmt: skip
-# Up to so many vectors a row the lanes of many rows are combined together.
-_SHORT = 8
+# Up to so many vectors a row the lanes of many rows are combined together; that code takes long to compile.
+_SHORT = 2
 _NUMBER_ONLY = {"arith.maxnumf": "ogt", "arith.minnumf": "olt"}
 
 
