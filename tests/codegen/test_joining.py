@@ -143,7 +143,9 @@ def test_kernels_of_other_parts_are_one() -> None:
     program = host_program(traced(function, real(5, 8, 8), real(8, 8)), "call", cpu)
     assert len(program.kernels) == 1
     x, w = real(5, 8, 8), real(8, 8)
-    np.testing.assert_allclose(opweave.compile(function)(x, w)[0].numpy(), function(x, w)[0].numpy(), rtol=1e-5)
+    found, wanted = opweave.compile(function)(x, w)[0].numpy(), function(x, w)[0].numpy()
+    # Five products of eight terms in another order, which cancel.
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5 * np.abs(wanted).max())
 
 
 PARTS: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...]]] = {
