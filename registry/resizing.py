@@ -6,6 +6,7 @@ else shares; the rest is refused.
 
 from __future__ import annotations
 
+import gc
 import sys
 
 import numpy as np
@@ -14,6 +15,7 @@ from opweave.registry.errors import ShapeError, UnsupportedError, warn_user
 from opweave.registry.keys import GRAD, PYTHON_BIT, state
 from opweave.registry.memory import Lease
 from opweave.registry.spec import contiguous_strides, span
+from opweave.registry.storage import Storage
 from opweave.registry.tensor import Tensor, allocate, describe
 
 #: References to a storage that one tensor holds, besides the argument of `getrefcount`.
@@ -47,7 +49,8 @@ def resize_result(name: str, target: Tensor, sizes: tuple[int, ...]) -> None:
         )  # fmt: skip
     strides = contiguous_strides(sizes)
     fits = (target._offset + span(sizes, strides)) * target._dtype.itemsize <= target._storage.nbytes
-    if not fits and (target._view_of is not None or sys.getrefcount(target._storage) > _ONE):
+    shared = target._view_of is not None or sys.getrefcount(target._storage) > _ONE
+    if not fits and (shared or _has_other_storage(target)):
         raise ShapeError(
             f"{name}: the result's shape {list(sizes)} needs more memory than the tensor written to has",
             got=f"{describe(target)}, whose memory other tensors share",
@@ -102,6 +105,12 @@ def have_room(t: Tensor, sizes: tuple[int, ...], strides: tuple[int, ...]) -> No
     made.bytes()[: storage.nbytes] = storage.bytes()[: storage.nbytes]
     made.version = storage.version
     t._storage, t._cached = made, None
+
+
+def _has_other_storage(t: Tensor) -> bool:
+    """Whether another storage looks into the memory of a tensor, as that of `x.data` does."""
+    storage = t._storage
+    return any(type(other) is Storage and other is not storage for other in gc.get_referrers(storage.owner))
 
 
 def _is_own(t: Tensor) -> bool:

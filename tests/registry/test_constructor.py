@@ -103,6 +103,19 @@ def test_writes_to_data_reach_views_and_overlaps_are_seen() -> None:
     assert double(x, x.data).tolist() == [0, 0, 4, 8, 12, 16]
 
 
+def test_memory_that_data_looks_into_is_kept() -> None:
+    x = opweave.ones(3)
+    other = x.data
+    with pytest.raises(ShapeError, match="whose memory other tensors share"):
+        opweave.exp(opweave.zeros(5), out=x)
+    x[0] = 7
+    assert other.tolist() == [7, 1, 1]
+    del other
+    with pytest.warns(UserWarning, match="An output with one or more elements was resized"):
+        opweave.exp(opweave.zeros(5), out=x)
+    assert x.tolist() == [1] * 5
+
+
 class Meters:
     """A number with a unit."""
 
