@@ -59,7 +59,7 @@ class OpOverloadPacket(replay.Replayable):
             others = overriding(args, kwargs)
             if not others:
                 raise
-            return overridden(self, others, args, kwargs)
+        return overridden(self, others, args, kwargs)  # whose own errors have nothing to do with that one
 
     def respelled(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         """Keyword arguments by the names that the schemas have for them (see `registry.argument_names`).
