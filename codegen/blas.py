@@ -16,6 +16,8 @@ So are batches of matrices that no kernel follows, unless these are small.
 A slab of a few rows, or of one column, is multiplied without BLAS (`native/vector_products.py`), which would copy the
 matrix to pack it.
 
+What only some sizes need is compiled when the first product of such sizes is asked for, and found by address then.
+
 Where NumPy's BLAS is not OpenBLAS, NumPy multiplies.
 """
 
@@ -34,6 +36,7 @@ import numpy as np
 
 from opweave.codegen import narrow_products, native
 from opweave.codegen.native import vector_products
+from opweave.codegen.native.emitting import UNTUNED
 from opweave.registry import dtypes, forking
 from opweave.registry.dataclass import dataclass
 from opweave.registry.dtypes import DType
@@ -46,6 +49,11 @@ from opweave.registry.tensor import Tensor
 if TYPE_CHECKING:
     from opweave.tracer.graph import Node
 
+#: BLAS's letter for a type, and LLVM's name of it.
+_GEMM = {dtypes.float32: ("s", "float"), dtypes.float64: ("d", "double")}
+_TYPES = {dtype: number for number, dtype in enumerate(_GEMM)}
+#: LLVM's names of the types that are multiplied.
+REALS = tuple(real for _, real in _GEMM.values())
 #: Rows or columns of a slab, of a long and of a short side. Each slab packs the other operand again, which costs 3% of
 #: a long slab's time and 10% of a short one's.
 LONG, SHORT = 256, 128
@@ -159,8 +167,7 @@ def run(
     """`multiply_then` of what is at addresses, by NumPy's BLAS, which must be OpenBLAS."""
     library = _library()
     assert library is not None
-    if is_own(dtype, out[1], a[1][-1]):
-        library.have_own()
+    library.have_for(dtype, out[1], a[1][-1])
     words = words_of(dtype, out, a, b)
     kernel = None if launch is None else library.launcher_of(launch)
     if kernel is not None and kernel.is_plain and all(isinstance(value, int) for value in arguments):
@@ -196,17 +203,19 @@ def native_product(dtype: DType, out: Sequence[Any], k: Any) -> int | None:
         A type and the sizes of a result that it will make, and how many terms are summed; not all may be fixed.
     """
     library = _library()
-    if library is not None and is_own(dtype, out, k):
-        library.have_own()
-    return None if library is None else library.address
+    if library is None:
+        return None
+    library.have_for(dtype, out, k)
+    return library.address
 
 
 def loop_of(dtype: DType) -> tuple[int, int] | None:
     """The address of a product as a loop (see `registry.tape`), and what it is given besides; None if there is none."""
     library = _library() if dtype in _TYPES else None
-    if library is not None and dtype is dtypes.float32:
-        library.have_own()
-    return None if library is None else (library.loop, _TYPES[dtype])
+    if library is None:
+        return None
+    library.have_for(dtype, ("m", "n"), "k")
+    return library.loop, _TYPES[dtype]
 
 
 def is_own(dtype: DType, out: Sequence[Any], k: Any) -> bool:
@@ -221,8 +230,26 @@ def is_own(dtype: DType, out: Sequence[Any], k: Any) -> bool:
     return m > 1 and n >= _BROAD and enough and (m <= LONG or m * n <= OWN or is_narrow())
 
 
-#: Where `product.ll` finds the address of that code, once a product was asked for that it makes.
+def has_vectors(out: Sequence[Any]) -> bool:
+    """Whether a slab of a product may have few rows or one column."""
+    m, n = out[-2:]
+    if not (isinstance(m, int) and isinstance(n, int)):
+        return True
+    # A long slab is some short ones.
+    return m <= vector_products.ROWS or n == 1 or 0 < m % SHORT <= vector_products.ROWS or n % SHORT == 1
+
+
+#: Where `product.ll` finds the addresses of such code, once a product was asked for that it makes.
 _own_at = ctypes.c_void_p(None)
+_vectors_at = {dtype: ctypes.c_void_p(None) for dtype in _GEMM}
+
+
+def code_for(dtype: DType, out: Sequence[Any], k: Any) -> list[Any]:
+    """The native code (`objects.Code`) that a product needs besides `code`; arguments as of `native_product`."""
+    if dtype not in _GEMM:
+        return []
+    own = [narrow_products.float_code()] if is_own(dtype, out, k) else []
+    return own + ([_vector_code(dtype)] if has_vectors(out) else [])
 
 
 def is_narrow() -> bool:
@@ -247,14 +274,22 @@ def code() -> Any:
 
 
 def _source_for_host(word: str, is_narrow: bool) -> str:
-    return source(word, load_heavy("opweave.codegen.native.llvm").host().vector_bits == 512, is_narrow)
+    return source(word, _is_wide(), is_narrow)
+
+
+def _is_wide() -> bool:
+    return load_heavy("opweave.codegen.native.llvm").host().vector_bits == 512
+
+
+@functools.cache
+def _vector_code(dtype: DType) -> Any:
+    real = _GEMM[dtype][1]
+    name = f"products of vectors of {real}"
+    objects = load_heavy("opweave.codegen.native.objects")
+    return objects.Code(lambda: vector_products.module(real, 512 if _is_wide() else 256), name, objects.PROMOTED, name)
 
 
 # ---- the library ---------------------------------------------------------------------------------------------------
-
-#: BLAS's letter for a type, and LLVM's name of it.
-_GEMM = {dtypes.float32: ("s", "float"), dtypes.float64: ("d", "double")}
-_TYPES = {dtype: number for number, dtype in enumerate(_GEMM)}
 
 
 @dataclass
@@ -288,10 +323,14 @@ class _Blas:
     launcher_of: Callable[[object], Any]
     wide: bool
 
-    def have_own(self) -> None:
-        """Have native code of one's own make products, if it makes any on this machine."""
-        if self.wide and _own_at.value is None:
+    def have_for(self, dtype: DType, out: Sequence[Any], k: Any) -> None:
+        """Have the native code that a product of such sizes needs on this machine."""
+        if _own_at.value is None and self.wide and is_own(dtype, out, k):
             _own_at.value = narrow_products.float_address()
+        vectors = _vectors_at[dtype]
+        if vectors.value is None and has_vectors(out):
+            symbol = vector_products.symbol(_GEMM[dtype][1])
+            vectors.value = _vector_code(dtype).load((symbol,), {}).address(symbol)
 
 
 class _Found(NamedTuple):
@@ -369,6 +408,8 @@ def _native(found: _Found) -> _Blas:
     )
     own = {"opweave_run": pool.run_address(), "opweave_profiling": ctypes.addressof(launch.profiling)}
     own["opweave_multiply_float_at"] = ctypes.addressof(_own_at)
+    for dtype, at in _vectors_at.items():
+        own[f"{vector_products.symbol(_GEMM[dtype][1])}_at"] = ctypes.addressof(at)
     loaded = code().load(exports, {**found.symbols, **own})
     enter, leave, renew = (ctypes.PYFUNCTYPE(None)(loaded.address(f"opweave_blas_{name}")) for name in _CONTROLS)
     forking.after_fork_in_child(renew)
@@ -413,8 +454,7 @@ def source(word: str = "i64", wide: bool = False, narrow_blas: bool = False) -> 
         "STORES": "\n".join(stores),
     }  # fmt: skip
     slabs = [_source(f"opweave_gemm_{t.name}", real, word) for t, (_, real) in _GEMM.items()]
-    small = [_small(real) for _, real in _GEMM.values()]
-    small += [vector_products.source(real, 512 if wide else 256) for _, real in _GEMM.values()]
+    small = [_small(real) + vector_products.late(real) for real in REALS]
     # Unrolled, blocks are no faster, and take long to compile.
     rolled = '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}\n'
     return "\n".join([native.source("clock", "kernel", "product", numbers=numbers), *small, *slabs, rolled])
@@ -441,7 +481,7 @@ def _source(name: str, real: str, word: str) -> str:
         f" ptr %a.p, {lda}, ptr %b.p, {ldb}, {real} 0.0, ptr %c.p, {ldc})"
     )
     lines = [
-        f"define internal void @{name}(ptr %args, i64 %start, i64 %end, i32 %gx, i32 %gy, i32 %gz) {{",
+        f"define internal void @{name}(ptr %args, i64 %start, i64 %end, i32 %gx, i32 %gy, i32 %gz) {UNTUNED} {{",
         "entry:", *loads,
         "  %ta.w = trunc i64 %ta to i32",
         "  %tb.w = trunc i64 %tb to i32",

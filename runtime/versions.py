@@ -57,8 +57,8 @@ def make(request: Request, wanted: Wanted) -> Entry:
     calls = [n for n in captured.module.graph if n.op == "call_function"]
     products = [n for n in calls if blas.is_product(n)] if blas.is_native() else []
     if products:
-        own = any(blas.is_own(n.meta["val"]._dtype, *blas.sizes_of(n)) for n in products)
-        preparing.begin(*[narrow_products.float_code()] * own, blas.code())
+        more = [code for n in products for code in blas.code_for(n.meta["val"]._dtype, *blas.sizes_of(n))]
+        preparing.begin(*more, blas.code())
     types = {n.meta["val"]._dtype for n in calls if convolution.convolution_of(n) is not None}
     multiplied = {narrow.a.meta["val"]._dtype for n in calls if (narrow := narrow_products.product_of(n)) is not None}
     if types or multiplied:

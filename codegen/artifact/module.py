@@ -14,7 +14,7 @@ from opweave.codegen import blas, convolution, narrow_products, native
 from opweave.codegen.artifact.entries import FIRST_MESSAGE, Entry
 from opweave.codegen.artifact.kernels import Compiled
 from opweave.codegen.artifact.tensors import Described
-from opweave.codegen.native import amx, llvm, objects, pool, segments
+from opweave.codegen.native import amx, llvm, objects, pool, segments, vector_products
 from opweave.codegen.native.llvm import Host
 from opweave.codegen.native.segments import Symbol
 from opweave.registry.dataclass import dataclass
@@ -129,11 +129,13 @@ def compile_module(artifact: Artifact) -> tuple[bytes, tuple[str, ...]]:
         If LLVM rejects a text.
     """
     processor = artifact.machine.triple.partition("-")[0]
+    vectors = blas.REALS if artifact.blas else ()
     modules = [
         ("the thread pool", pool.source(processor), pool.CODE.level),
         ("the artifact", source(artifact), objects.CLEANED),
         ("what stands for Python", native.source("standalone", numbers={}), objects.PROMOTED),
         ("matrix products", _products(artifact.blas), objects.PROMOTED),
+        *[(f"products of vectors of {r}", vector_products.module(r, 256), objects.PROMOTED) for r in vectors],
         *[
             (f"{what} of {t}", provider.source(t, artifact.machine), objects.PROMOTED)
             for what, provider, t in _provided(artifact)
@@ -158,6 +160,9 @@ def _products(by_blas: bool) -> str:
     source = blas.source("i32").replace(
         "@opweave_multiply_float_at = external global ptr", "@opweave_multiply_float_at = internal global ptr null"
     )
+    for symbol in map(vector_products.symbol, blas.REALS):
+        source = source.replace(f"@{symbol}_at = external global ptr", f"@{symbol}_at = internal global ptr @{symbol}")
+        source += f"declare i1 @{symbol}({vector_products.PARAMETERS})\n"
     for letter in "sd":
         source = source.replace(f"@blas_{letter}gemm = external global i8", f"declare void @cblas_{letter}gemm()")
         source = source.replace(f"@blas_{letter}gemm", f"@cblas_{letter}gemm")

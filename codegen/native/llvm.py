@@ -217,6 +217,10 @@ def _loaded_once() -> Any:
     ll.initialize_native_target()
     ll.initialize_native_asmprinter()
     ll.initialize_native_asmparser()
+    # Addresses are written as they shall be computed, and processors order instructions themselves: choosing others, and
+    # another order of what has its registers, takes a fifth of the time of making code, which is not faster then.
+    ll.set_option("opweave", "-disable-lsr")
+    ll.set_option("opweave", "-post-RA-scheduler=false")
     if platform.machine().lower() in ("x86_64", "amd64"):
         # LLVM 22's pass against blocked store forwarding asserts that every access has a known size, which a masked
         # store with a constant mask has not: it would abort the process. Other machines do not know the option.

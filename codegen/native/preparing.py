@@ -23,7 +23,7 @@ def begin(*more: objects.Code) -> None:
     if not HAS_NATIVE:
         return
     for codes, first in ((_FIRST, False), (more, True)):  # what only some programs need takes longest
-        new = [code for code in codes if code.name not in _seen]
+        new = list({code.name: code for code in codes if code.name not in _seen}.values())
         _seen.update(code.name for code in new)
         background.begin(*[functools.partial(_prepare, code) for code in new], first=first)
 

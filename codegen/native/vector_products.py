@@ -22,8 +22,16 @@ _MANY = 4
 _CHAINS = 2
 
 
-def source(real: str, bits: int) -> str:
-    """The LLVM IR of `vector.{real}`: whether it has made a product, which it does if a side has few rows or columns.
+def symbol(real: str) -> str:
+    """The name of the function for a type, "float" or "double": whether it has made a product.
+
+    It makes those of which a side has few rows or columns.
+    """
+    return f"opweave_vectors_{real}"
+
+
+def module(real: str, bits: int) -> str:
+    """The LLVM IR of it.
 
     Parameters
     ----------
@@ -32,7 +40,38 @@ def source(real: str, bits: int) -> str:
     bits : int
         Of a register.
     """
-    return _Vectors(real, bits).text()
+    return "\n\n".join([_HEAD, _Vectors(real, bits).text(), _TAIL])
+
+
+def late(real: str) -> str:
+    """The LLVM IR of `vector.{real}`: the same by its address, if there is one, which `symbol` with `_at` names."""
+    at = f"{symbol(real)}_at"
+    return f"""
+@{at} = external global ptr                               ; null until a product needs it
+define internal i1 @"vector.{real}"({PARAMETERS}) noinline {{
+  %code = load ptr, ptr @{at}
+  %none = icmp eq ptr %code, null
+  br i1 %none, label %no, label %yes
+yes:
+  %made = tail call i1 %code({PARAMETERS})
+  ret i1 %made
+no:
+  ret i1 false
+}}
+"""
+
+
+_PARAMETERS = (
+    "i64 m", "i64 n", "i64 k", "ptr a", "i64 a.row", "i64 a.column", "ptr b", "i64 b.row", "i64 b.column", "ptr c",
+    "i64 c.row",
+)  # fmt: skip
+#: The same in LLVM's words.
+PARAMETERS = ", ".join(" %".join(parameter.split()) for parameter in _PARAMETERS)
+_HEAD = """\
+declare i64 @llvm.smin.i64(i64, i64)
+declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"""
+# Unrolled, loops are no faster, and take long to compile.
+_TAIL = '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}\n'
 
 
 class _Vectors:
@@ -174,12 +213,7 @@ class _Vectors:
         return f.op(f"extractelement {self.vector} {value}, i64 0")
 
     def _choice(self) -> str:
-        f = Function(
-            "internal i1", f'"vector.{self.real}"',
-            ["i64 m", "i64 n", "i64 k", "ptr a", "i64 a.row", "i64 a.column", "ptr b", "i64 b.row", "i64 b.column",
-             "ptr c", "i64 c.row"],
-            "noinline",
-        )  # fmt: skip
+        f = Function("i1", symbol(self.real), _PARAMETERS)
         names = ("m", "n", "k", "a.row", "a.column", "b.row", "b.column", "c.row")
         m, n, k, a_row, a_column, b_row, b_column, c_row = (f.param(name) for name in names)
 

@@ -35,7 +35,7 @@ _FLOAT_IDENTITY = {
     "arith.addf": -0.0, "arith.mulf": 1.0, "arith.maxnumf": _NAN, "arith.minnumf": _NAN, "arith.maximumf": -_INF,
     "arith.minimumf": _INF,
 }  # fmt: skip
-# Up to so many vectors a row the lanes of many rows are combined together; that code takes long to compile.
+# Up to so many vectors a row the lanes of many rows are combined together.
 _SHORT = 2
 _NUMBER_ONLY = {"arith.maxnumf": "ogt", "arith.minnumf": "olt"}
 
@@ -208,21 +208,26 @@ class _Reduction:
     def rows_together(self) -> tuple[int, int]:
         """(the dimension, how many rows along it have their lanes combined together); -1 and 1 if each has by itself.
 
-        The lanes of one row are combined in as many steps as those of many rows, which fill the vectors.
+        The lanes of one row are combined in as many steps as those of many rows, which fill a register.
         """
         cx, shape = self.cx, self.shape
         region = self.op.regions[0]
         rows = [k for k in range(len(shape)) if k != self.axis and shape[k] > 1]
         if not rows or shape[self.axis] > _SHORT * cx.width or len(region) > 1 or any(o.regions for o in region[0].ops):
             return -1, 1
-        count = min(cx.width, shape[rows[-1]])
+        count = min(self._register(), shape[rows[-1]])
         return (rows[-1], count) if count > 1 and shape[rows[-1]] % count == 0 else (-1, 1)
+
+    def _register(self) -> int:
+        """Lanes of a register, of the widest type; or of a vector, which is one register or several."""
+        size = max(SIZE[v.type.elem] for v in self.op.operands)
+        return min(max(self.cx.features.vector_bits // 8 // size, 1), self.cx.width)
 
     def rows_along_lanes(self, idx: Indices, dim: int, together: int) -> None:
         """The reduced axis is the vector dimension; so many rows along `dim` are combined together."""
-        cx, em = self.cx, self.cx.em
+        cx, em, lanes = self.cx, self.cx.em, self._register()
         elems = [v.type.elem for v in self.op.operands]
-        kept = [em.buffer((together, cx.width), elem) for elem in elems]
+        kept = [em.buffer((together, lanes), elem) for elem in elems]
         row_key, lane_key, at_key = cx.fresh_key("row"), cx.fresh_key("lane"), cx.fresh_key("rows")
 
         def place(k: Operand) -> Indices:
@@ -231,13 +236,15 @@ class _Reduction:
         def block(first: Operand) -> None:
             def row(k: Operand) -> None:
                 with cx.scope():
-                    found = self._lanes_of(replaced(idx, dim, Index(em.add(first, k), 0, at_key)))
-                    for buffer, x in zip(kept, found, strict=True):
-                        cx.store_buffer(buffer, x, place(k))
+                    found = self._halve(self._lanes_of(replaced(idx, dim, Index(em.add(first, k), 0, at_key))), lanes)
+                    with cx.lanes(lanes):
+                        for buffer, x in zip(kept, found, strict=True):
+                            cx.store_buffer(buffer, x, place(k))
 
             em.loop(0, together, 1, row)
-            rows = [[cx.load_buffer(buffer, place(k)) for buffer in kept] for k in range(together)]
-            values = self._halve_rows(rows)
+            with cx.lanes(lanes):
+                rows = [[cx.load_buffer(buffer, place(k)) for buffer in kept] for k in range(together)]
+                values = self._halve_rows(rows)
             with cx.lanes(together), cx.scope():
                 self._finish(values, replaced(idx, dim, Index(first, 1, at_key)))
 
@@ -297,10 +304,10 @@ class _Reduction:
             )
         return accumulators.load()
 
-    def _halve(self, values: list[Lanes]) -> list[Lanes]:
-        """Combine the upper half of the lanes with the lower until one is left."""
+    def _halve(self, values: list[Lanes], until: int = 1) -> list[Lanes]:
+        """Combine the upper half of the lanes with the lower until one is left, or as many as are said."""
         cx, width = self.cx, self.cx.width
-        while width > 1:
+        while width > until:
             half = width // 2
             parts = [[self._part(x, width, first, half) for x in values] for first in (0, half)]
             with cx.lanes(half):

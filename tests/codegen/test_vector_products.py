@@ -38,10 +38,9 @@ def code(real: str, bits: int) -> Any:
     """`i1 go(i64 m, i64 n, i64 k, ptr a, steps, ptr b, steps, ptr c, step)`."""
     given = ", ".join(f"{kind} %x{i}" for i, kind in enumerate("i64 i64 i64 ptr i64 i64 ptr i64 i64 ptr i64".split()))
     text = "\n".join([
-        "declare i64 @llvm.smin.i64(i64, i64)", "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
-        vector_products.source(real, bits), f"define i32 @go({given}) {{",
-        f'%made = call i1 @"vector.{real}"({given})', "%found = zext i1 %made to i32", "ret i32 %found", "}",
-        '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}',
+        vector_products.module(real, bits), f"define i32 @go({given}) {{",
+        f"%made = call i1 @{vector_products.symbol(real)}({given})", "%found = zext i1 %made to i32", "ret i32 %found",
+        "}",
     ])  # fmt: skip
     return objects.load(llvm.compile_object(text, level=objects.PROMOTED), ("go",))
 
@@ -112,3 +111,39 @@ def test_what_is_not_finite(dtype: Any) -> None:
         for _ in range(3):
             np.testing.assert_array_equal((x @ right).numpy(), wanted)
             np.testing.assert_array_equal((right.mT @ x.mT).numpy(), wanted.T)
+
+
+#: Results' sizes about where slabs end, and sums.
+ENDS = [
+    (m, n, k)
+    for m in (1, 2, 16, 17, 100, 128, 129, 144, 145, 257, 1040, 1041, 2000)
+    for n in (1, 2, 31, 128, 129, 257) for k in (3, 300)
+]  # fmt: skip
+
+
+@pytest.mark.skipif(not blas.is_native(), reason="NumPy's BLAS is not OpenBLAS")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_its_code_is_there_for_what_it_makes(monkeypatch: pytest.MonkeyPatch, dtype: Any) -> None:
+    """The same bits whether it is there or not, unless it was said to be needed; then `multiply` has it."""
+    rng = np.random.default_rng(2)
+    needed = 0
+    library = blas._library()
+    assert library is not None
+    for m, n, k in ENDS:
+        a, b = rng.standard_normal((m, k)).astype(dtype), rng.standard_normal((k, n)).astype(dtype)
+        x, y = opweave.from_numpy(a), opweave.from_numpy(b)
+        found = []
+        for vectors in (True, False):
+            with monkeypatch.context() as patch:
+                if vectors:
+                    library.have_for(x.dtype, ("m", "n"), k)
+                else:
+                    patch.setattr(blas._vectors_at[x.dtype], "value", None)
+                out = opweave.empty(m, n, dtype=x.dtype)
+                blas.multiply(out, x, y)
+                found.append(out.numpy())
+                assert (blas._vectors_at[x.dtype].value is not None) == (vectors or blas.has_vectors((m, n)))
+        np.testing.assert_array_equal(*found)
+        needed += blas.has_vectors((m, n))
+    assert 0 < needed < len(ENDS)
+    assert blas.has_vectors(("m", 128)) and blas.has_vectors((128, "n"))

@@ -18,7 +18,7 @@ from __future__ import annotations
 from opweave.codegen.native import llvm
 from opweave.codegen.native.amx import ROW_BYTES
 from opweave.codegen.native.correlation.words import Record
-from opweave.codegen.native.emitting import Function, Int
+from opweave.codegen.native.emitting import UNTUNED, Function, Int
 from opweave.codegen.native.narrow_products.tiles import Tiles
 from opweave.codegen.native.narrow_products.vectors import (
     ENOUGH,
@@ -73,7 +73,7 @@ class _Module(Tiles):
 
     def _prepare(self) -> str:
         """Pack blocks of the left operand, or panels of the right one."""
-        f, c = self._task("prepare")
+        f, c = self._task("prepare", UNTUNED)
         m, k, n, groups, height = (c[name] for name in ("m", "k", "n", "groups", "height"))
         panels, row_blocks = c["panels"], c["row_blocks"]
         here = c["direct"].equals(1).choose(0, row_blocks)
@@ -105,7 +105,7 @@ class _Module(Tiles):
 
     def _multiply(self) -> str:
         """Make blocks of rows of panels."""
-        f, c = self._task("multiply")
+        f, c = self._task("multiply", UNTUNED)
         m, k, n, groups, height = (c[name] for name in ("m", "k", "n", "groups", "height"))
         panels, row_blocks, direct, shared = (c[name] for name in ("panels", "row_blocks", "direct", "shared"))
         size = self.kind.size
@@ -171,7 +171,7 @@ class _Module(Tiles):
         return f.end()
 
     def _entry(self) -> str:
-        f = Function("i32", self.name, ["ptr words"])
+        f = Function("i32", self.name, ["ptr words"], UNTUNED)
         context = f.room(f"[{len(WORDS)} x i64]")
         f.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {context}, ptr %words, i64 {8 * len(FIELDS)}, i1 false)")
         c, size = Record(f, context, WORDS), self.kind.size
@@ -252,7 +252,7 @@ class _Module(Tiles):
 
     def _loop(self) -> str:
         """The same as a loop that a replayed call has (`registry.tape`), as `product.ll` has it of BLAS's products."""
-        f = Function("void", f"{self.name}_loop", ["ptr places", "ptr dims", "ptr steps", "ptr data"])
+        f = Function("void", f"{self.name}_loop", ["ptr places", "ptr dims", "ptr steps", "ptr data"], UNTUNED)
         words = f.room(f"[{len(FIELDS)} x i64]")
         f.line(f"call void @llvm.memset.p0.i64(ptr {words}, i8 0, i64 {8 * len(FIELDS)}, i1 false)")
         one = f.const(0x3F800000)

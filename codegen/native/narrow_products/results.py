@@ -86,8 +86,8 @@ class Results(Packing):
                 place(r, v, columns - v)
         return f.end()
 
-    def _task(self, name: str) -> tuple[Function, Record]:
-        f = Function("internal void", name, ["ptr c", "i64 start", "i64 end", "i32 gx", "i32 gy", "i32 gz"])
+    def _task(self, name: str, attributes: str = "") -> tuple[Function, Record]:
+        f = Function("internal void", name, ["ptr c", "i64 start", "i64 end", "i32 gx", "i32 gy", "i32 gz"], attributes)
         return f, Record(f, "%c", WORDS)
 
     def _matrix(self, f: Function, c: Record, which: str, batch: Int, kind: str) -> str:
