@@ -217,8 +217,8 @@ def _loaded_once() -> Any:
     ll.initialize_native_target()
     ll.initialize_native_asmprinter()
     ll.initialize_native_asmparser()
-    # Addresses are written as they shall be computed, and processors order instructions themselves: choosing others, and
-    # another order of what has its registers, takes a fifth of the time of making code, which is not faster then.
+    # Loops compute addresses as they are written, and processors order instructions themselves: to choose other
+    # addresses, and another order once registers are given, is a fifth of making code, which is not faster then.
     ll.set_option("opweave", "-disable-lsr")
     ll.set_option("opweave", "-post-RA-scheduler=false")
     if platform.machine().lower() in ("x86_64", "amd64"):
