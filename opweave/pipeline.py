@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
+from opweave.codegen import needed
 from opweave.codegen.host.text import text as host_text
 from opweave.codegen.wrapper import generate, host_program
 from opweave.passes import (
@@ -217,6 +218,7 @@ def compile_graph(module: GraphModule, name: str, *, fuse_launches: bool = True)
     if not HAS_NATIVE:
         raise missing_triton("compile: kernels are compiled on Linux only", "backend='opweave'")
     graph = lower(module.graph, fuse_launches=fuse_launches)
+    needed.begin(graph)
     progress.now("host program")
     _fusion_log.debug("%s", lazily(lambda: fusion_report(graph)))
     device = _device(graph)

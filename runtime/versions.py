@@ -8,8 +8,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any
 
-from opweave.codegen import blas, convolution, narrow_products
-from opweave.codegen.native import preparing
+from opweave.codegen import needed
 from opweave.passes.partition import TANGENT, WAY_BACK, Partition
 from opweave.registry.errors import UnsupportedError
 from opweave.registry.op import ops, registry
@@ -54,15 +53,7 @@ def make(request: Request, wanted: Wanted) -> Entry:
     if _graph_log.isEnabledFor(DEBUG):
         module = captured.module
         _graph_log.debug("%s", print_graph(module.graph, name, takes_self=bool(module.constants)))
-    calls = [n for n in captured.module.graph if n.op == "call_function"]
-    products = [n for n in calls if blas.is_product(n)] if blas.is_native() else []
-    if products:
-        more = [code for n in products for code in blas.code_for(n.meta["val"]._dtype, *blas.sizes_of(n))]
-        preparing.begin(*more, blas.code())
-    types = {n.meta["val"]._dtype for n in calls if convolution.convolution_of(n) is not None}
-    multiplied = {narrow.a.meta["val"]._dtype for n in calls if (narrow := narrow_products.product_of(n)) is not None}
-    if types or multiplied:
-        preparing.begin(*map(convolution.code, types), *map(narrow_products.code, multiplied))
+    needed.begin(captured.module.graph)
     captured.inputs = _drop_unused(captured)
     joined = join(captured)
     keep = _without_gradients(captured)

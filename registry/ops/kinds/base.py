@@ -303,6 +303,6 @@ def store(k: ArrayScalars, target: Any, array: Any, dtype: DType) -> None:
     """Write values into an array, converted as casts are."""
     if not hasattr(array, "dtype") or array.dtype != target.dtype:
         array = k.cast(array, dtype)
-    if type(target) is np.ndarray and np.ndim(array) == 0 and target.dtype == dtypes.bfloat16.numpy:  # one by one else
+    if dtype is dtypes.bfloat16 and type(target) is np.ndarray and np.ndim(array) == 0:  # one by one else
         target, array = target.view(np.int16), np.asarray(array, target.dtype).view(np.int16)
     target[...] = array
