@@ -36,7 +36,7 @@ import numpy as np
 
 from opweave.codegen import narrow_products, native
 from opweave.codegen.native import vector_products
-from opweave.codegen.native.emitting import UNTUNED
+from opweave.codegen.native.objects import UNTUNED
 from opweave.registry import dtypes, forking
 from opweave.registry.dataclass import dataclass
 from opweave.registry.dtypes import DType

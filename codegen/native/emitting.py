@@ -123,10 +123,6 @@ class Variable:
         return Int(self.f, self.f.op(f"load i64, ptr {self.place}"))
 
 
-#: Attributes of a function that does little but call others: its code is made in a third of the time, and not tuned.
-UNTUNED = "noinline optnone"
-
-
 class Function:
     """A function while it is written.
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from opweave.codegen.native import amx
 from opweave.codegen.native.hidden import hide, hide_from_stores, hide_zeros
-from opweave.codegen.native.objects import AS_IS, CLEANED, PROMOTED
+from opweave.codegen.native.objects import AS_IS, CLEANED, PROMOTED, UNTUNED
 from opweave.codegen.native.sealed import seal
 from opweave.registry import forking, interrupts
 from opweave.registry.dataclass import dataclass
@@ -143,9 +143,21 @@ def compile_object(llvm_ir: str, *, name: str = "kernel", level: int = CLEANED) 
     with interrupts.deferred():
         interrupts.checkpoint()
         with _optimised(llvm_ir, name, level) as module:
+            if UNTUNED in llvm_ir:
+                _leave_untuned(module)
             image = _emitted(module)
         interrupts.checkpoint()
     return seal(image)
+
+
+def _leave_untuned(module: Any) -> None:
+    """Have code made quickly for functions that say so.
+
+    Not said in the text itself: LLVM writes a line to the terminal for every pass that it leaves out for that.
+    """
+    for function in module.functions:
+        if any(UNTUNED.encode() in attribute for attribute in function.attributes):
+            function.add_function_attribute("optnone")  # type: ignore
 
 
 class _Lane:

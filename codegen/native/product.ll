@@ -48,7 +48,7 @@ out:
 }
 
 ; ask BLAS for one thread
-define void @opweave_blas_enter() noinline optnone {
+define void @opweave_blas_enter() noinline "untuned" {
 entry:
   call void @locked()
   %users = load i64, ptr @users
@@ -70,7 +70,7 @@ in:
 }
 
 ; give BLAS its threads back
-define void @opweave_blas_leave() noinline optnone {
+define void @opweave_blas_leave() noinline "untuned" {
 entry:
   call void @locked()
   %users = load i64, ptr @users
@@ -93,7 +93,7 @@ out:
 }
 
 ; in a forked child: threads that were using it are not here
-define void @opweave_blas_renew() noinline optnone {
+define void @opweave_blas_renew() noinline "untuned" {
 entry:
   store atomic i32 0, ptr @lock release, align 4
   %users = load i64, ptr @users
@@ -121,7 +121,7 @@ define internal i64 @slab(i64 %size) {
 %Placed = type { ptr, i64, i64, i64, i64, i64, i64, ptr }
 
 ; not 0 if there is no memory
-define internal i32 @place(ptr %x, ptr %steps, i64 %item, i64 %outer, i64 %inner, i64 %rows, i64 %columns, ptr %to) noinline optnone {
+define internal i32 @place(ptr %x, ptr %steps, i64 %item, i64 %outer, i64 %inner, i64 %rows, i64 %columns, ptr %to) noinline "untuned" {
 entry:
   %outer.p = getelementptr i64, ptr %steps, i64 0
   %inner.p = getelementptr i64, ptr %steps, i64 1
@@ -492,7 +492,7 @@ well:
 
 ; the same as a loop that a replayed call has (`registry.tape`): dims are matrices, rows, what is summed over and columns;
 ; steps, in bytes, those between matrices of each operand, then the left one's, the right one's and the result's own two
-define void @opweave_product_loop(ptr %places, ptr %dims, ptr %steps, ptr %type) noinline optnone {
+define void @opweave_product_loop(ptr %places, ptr %dims, ptr %steps, ptr %type) noinline "untuned" {
 entry:
   %about = alloca %Product, align 16
   call void @llvm.memset.p0.i64(ptr %about, i8 0, i64 ptrtoint (ptr getelementptr (%Product, ptr null, i64 1) to i64), i1 false)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from opweave.codegen.native import (
     launch,
     llvm,
     mutation,
+    objects,
     pool,
     segments,
 )
@@ -81,3 +83,33 @@ def test_a_number_that_is_not_given():
         native.source(
             "clock", "kernel", "launch", numbers=dict.fromkeys(("CLOCK", "TYPE", "STORAGE", "POINTER", "OFFSET"), 1)
         )
+
+
+def test_untuned_functions(capfd: pytest.CaptureFixture[str]) -> None:
+    """Their code is another, and LLVM says nothing of it."""
+    text = """
+define i64 @f(ptr %p, i64 %n) ATTRIBUTES {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %at = getelementptr i64, ptr %p, i64 %i
+  %x = load i64, ptr %at
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %loop, label %done
+done:
+  ret i64 %x
+}
+"""
+    for level in (objects.AS_IS, objects.PROMOTED, objects.CLEANED):
+        tuned, untuned = (
+            llvm.compile_object(text.replace("ATTRIBUTES", attributes), level=level)
+            for attributes in ("noinline", objects.UNTUNED)
+        )
+        assert tuned != untuned
+        loaded = objects.load(untuned, ("f",))
+        f = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(loaded.address("f"))
+        numbers = (ctypes.c_int64 * 3)(5, 6, 7)
+        assert f(ctypes.addressof(numbers), 3) == 7
+    assert capfd.readouterr() == ("", "")

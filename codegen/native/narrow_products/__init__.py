@@ -18,7 +18,7 @@ from __future__ import annotations
 from opweave.codegen.native import llvm
 from opweave.codegen.native.amx import ROW_BYTES
 from opweave.codegen.native.correlation.words import Record
-from opweave.codegen.native.emitting import UNTUNED, Function, Int
+from opweave.codegen.native.emitting import Function, Int
 from opweave.codegen.native.narrow_products.tiles import Tiles
 from opweave.codegen.native.narrow_products.vectors import (
     ENOUGH,
@@ -32,6 +32,7 @@ from opweave.codegen.native.narrow_products.vectors import (
     WORDS,
     Kind,
 )
+from opweave.codegen.native.objects import UNTUNED
 
 
 def source_for_host(stored: str) -> str:
