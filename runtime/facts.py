@@ -11,6 +11,7 @@ from __future__ import annotations
 import enum
 import functools
 import hashlib
+import operator
 import os
 import sys
 import types
@@ -46,6 +47,8 @@ _HARMLESS = frozenset(
 )  # fmt: skip
 #: Libraries whose versions `codegen.cache` has in each key.
 _PINNED = frozenset({"opweave", "numpy", "triton", "llvmlite"}) | frozenset(sys.stdlib_module_names) | {"builtins"}
+#: Built-in classes that no name in `builtins` leads to.
+_NAMELESS = frozenset(kind for kind in vars(types).values() if isinstance(kind, type) and kind.__module__ == "builtins")
 _IN_C = (
     types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType,
     types.GetSetDescriptorType, types.MemberDescriptorType,
@@ -187,6 +190,9 @@ class _Describe:
             return self._kernel(value)
         if isinstance(value, (staticmethod, classmethod)):
             return f"{kind.__name__} {self(value.__func__)}"
+        if kind in (operator.attrgetter, operator.itemgetter, operator.methodcaller):
+            made, arguments, *_ = value.__reduce__()
+            return f"{kind.__name__} {self((made, arguments))}"
         if kind is property:
             return f"property {', '.join(map(self, (value.fget, value.fset, value.fdel)))}"
         if id(value) in self.roots:
@@ -207,6 +213,8 @@ class _Describe:
         raise Untellable("a dict")
 
     def _class(self, kind: type) -> str:
+        if kind in _NAMELESS:
+            return f"class {kind.__qualname__}"
         if is_library(kind.__module__):
             return f"class {_found(kind.__module__, kind.__qualname__, kind)}"
         # What its names give is told by its facts.

@@ -81,6 +81,60 @@ def test_a_second_process_loads_no_compiler(warm):
     assert again == [value, grads, []]
 
 
+LAYERS = """
+import sys, json
+import numpy as np, opweave
+from opweave import nn
+class Text(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.lstm = nn.Embedding(11, 8, padding_idx=0), nn.LSTM(8, 8, num_layers=2, bidirectional=True)
+        self.attend, self.norm = nn.MultiheadAttention(16, 2, batch_first=True), nn.LayerNorm(16)
+        self.rest = nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.Dropout(0.0), nn.Linear(32, 16))
+        self.gain, self.cap = 2, None
+    def forward(self, x):
+        y, _ = self.lstm(self.embed(x))
+        y = y + self.attend(y, y, y, need_weights=False)[0]
+        y = y + self.rest(self.norm(y)) * self.gain
+        return y if self.cap is None else y.clamp(max=self.cap)
+class Image(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.ModuleList(
+            nn.Sequential(nn.Conv2d(n, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(inplace=True)) for n in (1, 4)
+        )
+        self.pool, self.up = nn.MaxPool2d(2), nn.Upsample(scale_factor=2)
+    def forward(self, x):
+        for part in self.parts:
+            x = self.up(self.pool(part(x)))
+        return x
+opweave.manual_seed(0)
+text, image = Text(), Image()
+found = []
+for model, x in ((text, opweave.arange(12).view(3, 4) % 11), (image, opweave.arange(32.0).view(2, 1, 4, 4))):
+    whole = opweave.compile(model)
+    whole(x).square().mean().backward()
+    of_method = opweave.compile(model.forward)(x)
+    model.eval()
+    found += [of_method.tolist(), whole(x).tolist()]
+    found += [p.grad.tolist() for p in model.parameters()] + [b.tolist() for b in model.buffers()]
+names = "networkx", "sympy", "triton", "llvmlite", "optree", "opweave.pipeline", "opweave.tracer.graph"
+print(json.dumps([found, [name for name in names if name in sys.modules]]))
+"""
+
+
+def test_a_second_process_loads_no_compiler_for_modules(tmp_path):
+    found, heavy = json.loads(run(LAYERS, tmp_path))
+    assert "networkx" in heavy and "opweave.pipeline" in heavy
+    assert json.loads(run(LAYERS, tmp_path)) == [found, []]
+    # What a layer is made with is part of it.
+    edited = LAYERS.replace("self.gain, self.cap = 2, None", "self.gain, self.cap = 2, 0.125")
+    capped, heavy = json.loads(run(edited, tmp_path))
+    assert "opweave.pipeline" in heavy
+    for of_text in range(2):
+        np.testing.assert_allclose(capped[of_text], np.minimum(found[of_text], 0.125), rtol=1e-5, atol=1e-6)
+
+
 def test_what_was_found_knows_its_graph(warm):
     folder, _ = warm
     ask = "\nprint(loss.last_graph)\nprint(*loss.stages())\nprint(loss.entries[0].partition)\n"

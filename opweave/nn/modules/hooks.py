@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-import optree
-
 from opweave.registry.autograd.function import Function
 from opweave.registry.autograd.graph import RemovableHandle, grad_fn_of
 from opweave.registry.errors import ArgumentError, AutogradError
@@ -203,6 +201,7 @@ class _Backward:
 
     def leave(self, result: Any) -> Any:
         """The results, with a node behind them that sees their gradients."""
+        optree = load_heavy("optree")
         leaves, spec = optree.tree_flatten(result, none_is_leaf=True)
         places = [i for i, value in enumerate(leaves) if isinstance(value, Tensor)]
         tensors, node = _passed([leaves[i] for i in places])
