@@ -15,6 +15,7 @@ import operator
 import os
 import sys
 import types
+import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -31,7 +32,7 @@ from opweave.registry.native_kernel import native_kernel
 from opweave.registry.op import Namespace, OpOverload, Ops, registry
 from opweave.registry.packet import OpOverloadPacket
 from opweave.registry.replay import Function
-from opweave.runtime.classes import ClassFacts
+from opweave.runtime.classes import ClassFacts, Registered
 from opweave.runtime.context import Context
 from opweave.runtime.exact import scalar_token
 from opweave.runtime.purity import is_library
@@ -47,8 +48,8 @@ _HARMLESS = frozenset(
 )  # fmt: skip
 #: Libraries whose versions `codegen.cache` has in each key.
 _PINNED = frozenset({"opweave", "numpy", "triton", "llvmlite"}) | frozenset(sys.stdlib_module_names) | {"builtins"}
-#: Built-in classes that no name in `builtins` leads to.
-_NAMELESS = frozenset(kind for kind in vars(types).values() if isinstance(kind, type) and kind.__module__ == "builtins")
+#: `Py_TPFLAGS_HEAPTYPE`: classes that were made while Python runs.
+_OF_THE_HEAP = 1 << 9
 _IN_C = (
     types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType,
     types.GetSetDescriptorType, types.MemberDescriptorType,
@@ -168,6 +169,8 @@ class _Describe:
             return self._builtin(value)
         if kind is types.MethodType and isinstance(value.__self__, ClassFacts):
             return self._class_facts(value.__self__)
+        if isinstance(value, types.ModuleType) and is_library(kind.__module__):  # one that stands for another
+            return f"module {value.__name__} of {self(kind)}"
         if kind is types.CellType:
             return "cell"  # what it holds has guards of its own
         if kind is memoryview:
@@ -190,6 +193,10 @@ class _Describe:
             return self._kernel(value)
         if isinstance(value, (staticmethod, classmethod)):
             return f"{kind.__name__} {self(value.__func__)}"
+        if isinstance(value, Registered):
+            return f"registered {'; '.join(sorted(self._registered(*each) for each in value.classes))}"
+        if kind is types.MethodType:
+            return f"method {self(value.__func__)} of {self(value.__self__)}"
         if kind in (operator.attrgetter, operator.itemgetter, operator.methodcaller):
             made, arguments, *_ = value.__reduce__()
             return f"{kind.__name__} {self((made, arguments))}"
@@ -213,12 +220,20 @@ class _Describe:
         raise Untellable("a dict")
 
     def _class(self, kind: type) -> str:
-        if kind in _NAMELESS:
+        if kind.__module__ == "builtins" and not kind.__flags__ & _OF_THE_HEAP:  # NoneType has no name there
             return f"class {kind.__qualname__}"
         if is_library(kind.__module__):
             return f"class {_found(kind.__module__, kind.__qualname__, kind)}"
         # What its names give is told by its facts.
         return f"class {kind.__module__}.{kind.__qualname__} {self(type(kind))}"
+
+    def _registered(self, kind: type, classes: Iterable[Any]) -> str:
+        known: list[Any] = [each() if isinstance(each, weakref.ref) else each for each in classes]
+        known = [each for each in known if each is not None]
+        if not all(is_library(each.__module__) for each in known):
+            raise Untellable(f"which classes of one name {kind.__qualname__} has")
+        names = sorted(f"{each.__module__}.{each.__qualname__}" for each in known)
+        return f"{self(kind)}: {', '.join(names)}"
 
     def _class_facts(self, facts: ClassFacts) -> str:
         """What names give in a class and its bases."""
