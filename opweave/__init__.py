@@ -100,7 +100,7 @@ with _deferred(patient=False), _uncollected():
         ops,
         registry as _registry,
     )
-    from opweave.registry.ops import surface as _surface
+    from opweave.registry.ops import combining as _combining, surface as _surface
     from opweave.registry.packet import OpOverloadPacket
     from opweave.registry.printing import get_printoptions, set_printoptions
     from opweave.registry.promote import result_type
@@ -123,6 +123,8 @@ with _deferred(patient=False), _uncollected():
         _scalar.native.supply(lambda name, x: _load_heavy("opweave.codegen.eager_math").apply(name, x))
         _scalar.convert.supply(lambda x, out: _load_heavy("opweave.codegen.half_casts").convert(x, out))
         _rows.native.supply(lambda *args: _load_heavy("opweave.codegen.rows").run(*args))
+        _combining.native.supply(lambda *args: _load_heavy("opweave.codegen.combining").run(*args))
+        _combining.native_within.supply(lambda *args: _load_heavy("opweave.codegen.combining").within(*args))
         _families.when_run(matmul=_supply_products, convolution=_supply_convolutions)
     if _os.environ.get("OPWEAVE_LOGS"):  # kernels are compiled and launched without the compiler, too
         _importlib.import_module("opweave.runtime.logging")
