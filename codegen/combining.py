@@ -1,7 +1,7 @@
 """Elements combined with those at places that an index names (`registry.ops.combining`), in native code.
 
-A program takes a part of the elements that an index has beside the dimension that it counts along: no place is in two of
-them, and within one the elements come in the order in which they stand. So results have the same bits for any number
+A program takes a part of the elements that an index has beside the dimension that it counts along: no place is in two
+of them, and within one the elements come in the order in which they stand. So results have the same bits for any number
 of threads.
 """
 

@@ -20,6 +20,10 @@ def _supply_products(matmul: _typing.Any) -> None:
     matmul.narrow.supply(lambda *args: _load_heavy("opweave.codegen.narrow_products").multiply(*args))
 
 
+def _supply_sampling(grid_sampling: _typing.Any) -> None:
+    grid_sampling.native.supply(lambda *args: _load_heavy("opweave.codegen.grid_sampling").run(*args))
+
+
 def _supply_convolutions(convolution: _typing.Any) -> None:
     convolution.native.supply(lambda *args: _load_heavy("opweave.codegen.convolution").convolve(*args))
 
@@ -125,7 +129,7 @@ with _deferred(patient=False), _uncollected():
         _rows.native.supply(lambda *args: _load_heavy("opweave.codegen.rows").run(*args))
         _combining.native.supply(lambda *args: _load_heavy("opweave.codegen.combining").run(*args))
         _combining.native_within.supply(lambda *args: _load_heavy("opweave.codegen.combining").within(*args))
-        _families.when_run(matmul=_supply_products, convolution=_supply_convolutions)
+        _families.when_run(matmul=_supply_products, convolution=_supply_convolutions, grid_sampling=_supply_sampling)
     if _os.environ.get("OPWEAVE_LOGS"):  # kernels are compiled and launched without the compiler, too
         _importlib.import_module("opweave.runtime.logging")
 

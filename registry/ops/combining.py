@@ -17,10 +17,10 @@ _LEAST = 64
 #: How many times as many elements as are written make it worth to convert only those that are named.
 FEW = 4
 
-#: `native(kind, target, index, source, axis, lowest)` combines `source[..., n, ...]` with `target[..., index[..., n, ...], ...]`,
-#: of arrays with as many dimensions: `"add"`, `"multiply"`, `"maximum"` or `"minimum"`, or puts it there (`"last"`).
-#: False where a number is less than `lowest` or names no place, None where there is no code for that; nothing is written then. `opweave`
-#: supplies it.
+#: `native(kind, target, index, source, axis, lowest)` combines `source[..., n, ...]` with the target at
+#: `[..., index[..., n, ...], ...]`, of arrays with as many dimensions: `"add"`, `"multiply"`, `"maximum"` or
+#: `"minimum"`, or puts it there (`"last"`). False where a number is less than `lowest` or names no place, None where
+#: there is no code for that; nothing is written then. `opweave` supplies it.
 native: Hook[[str, Any, Any, Any, int, int], bool | None] = Hook()
 
 #: `native_within(numbers, lowest, size)` says whether numbers that lie in one piece are all from `lowest` to below

@@ -1,4 +1,4 @@
-"""Elements combined at places that an index names: what native code gives, large and replayed, is NumPy's in float64."""
+"""Elements combined at places that an index names, in native code, large and replayed, beside NumPy in float64."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_forms_in_place_are_replayed(name: str) -> None:
     x = opweave.zeros(8)
     once = None
     for turn in range(1, 6):
-        made = call(x if name != "index_put_" else x, at, source)
+        made = call(x, at, source)
         assert made is x and x._version == turn
         once = x.clone() if once is None else once
         if name in ("scatter_", "scatter_reduce_", "index_copy_"):
