@@ -385,7 +385,8 @@ def _gradients(
 
 
 def _gradients_natively(
-    op: str, grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool,
+    op: str, grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int,
+    align_corners: bool,
     output_mask: Sequence[bool],
 ) -> tuple[Tensor | None, Tensor | None] | None:  # fmt: skip
     _check_grid(op, input, grid, interpolation_mode, padding_mode)
