@@ -17,6 +17,7 @@ from opweave.registry.memory_format import (
     is_in_format,
     strided,
 )
+from opweave.registry.overridable import TensorMeta
 from opweave.registry.spec import TensorSpec
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def wrap_dim(dim: int, ndim: int, op: str) -> int:
     return dim + limit if dim < 0 else dim
 
 
-class Strided(Methods):
+class Strided(Methods, metaclass=TensorMeta):
     """What a tensor is without its data. It has no memory and no slots of its own; `Tensor` adds them."""
 
     __slots__ = ()

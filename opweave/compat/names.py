@@ -40,6 +40,8 @@ from opweave.registry.higher_order import HigherOrderOperator
 from opweave.registry.keys import DispatchKey, DispatchKeySet, DispatchMode, state
 from opweave.registry.library import Library
 from opweave.registry.op import OpOverload, OpOverloadPacket, ops, registry
+from opweave.registry.overridable import disabled
+from opweave.registry.overriding import DisableTorchFunction, DisableTorchFunctionSubclass
 from opweave.registry.random_state import get_rng_state, set_rng_state
 from opweave.registry.tags import Tag
 from opweave.registry.tensor import Tensor
@@ -432,7 +434,8 @@ PRESENT: dict[str, dict[str, Any]] = {
     "torch._C": {
         "Tag": Tag, "DispatchKey": _Keys(), "_log_api_usage_once": _none, "_log_api_usage_metadata": _none,
         "_are_functorch_transforms_active": _no, "_get_tracing_state": _none, "DispatchKeySet": DispatchKeySet,
-        "DisableTorchFunctionSubclass": contextlib.nullcontext, "DisableTorchFunction": contextlib.nullcontext,
+        "DisableTorchFunctionSubclass": DisableTorchFunctionSubclass, "DisableTorchFunction": DisableTorchFunction,
+        "_disabled_torch_function_impl": disabled, "_disabled_torch_dispatch_impl": disabled,
     },
     "torch.distributed": {
         "is_available": _no, "is_initialized": _no, "is_nccl_available": _no, "is_torchelastic_launched": _no,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from opweave.registry.errors import ArgumentError, OpweaveError
 from opweave.registry.keys import need_memory, no_modes
 from opweave.registry.op import ops
+from opweave.registry.overridable import disabled
 from opweave.registry.tensor import Tensor
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter"]
@@ -67,6 +68,7 @@ class Parameter(Tensor, metaclass=_RoleMeta):
     """
 
     _roles = (PARAMETER,)
+    __torch_function__ = disabled  # type: ignore[assignment]  # as PyTorch's: results are plain tensors
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         return _held(cls, data, requires_grad, PARAMETER)
@@ -93,6 +95,7 @@ class Buffer(Tensor, metaclass=_RoleMeta):
     """
 
     _roles = (BUFFER, PASSING)
+    __torch_function__ = disabled  # type: ignore[assignment]
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         return _held(cls, data, False, BUFFER if persistent else PASSING)
