@@ -23,8 +23,8 @@ _TYPES = {
     "f4": "float", "f8": "double", "i1": "i8", "u1": "i8", "i2": "i16", "i4": "i32", "i8": "i64",
 }  # fmt: skip
 #: What a program is given: three addresses, then numbers.
-_WORDS = ("target", "index", "source", "count", "inner", "chunk", "chunks", "size")
-_STRIDES = tuple([f"{of}.{along}" for of in ("target", "index", "source") for along in ("outer", "step", "inner")])
+_WORDS = ("target", "index", "source", "count", "inner", "part", "parts", "size")
+_STRIDES = tuple([f"{of}.{along}" for of in ("target", "index", "source") for along in ("lead", "step", "inner")])
 #: Elements of a program from which on it is worth sharing, and the fewest of one that lie side by side.
 _SHARED, _SIDE = 1 << 14, 16
 
@@ -51,11 +51,11 @@ class _Writer:
         self.word = {name: f.load("%args", place) for place, name in enumerate(_WORDS + _STRIDES)}
         w = self.word
         with f.loop(f.param("start"), f.param("end")) as program:
-            outer, chunk = program // w["chunks"], program % w["chunks"]
-            first = chunk * w["chunk"]
-            last = (first + w["chunk"]).least(w["inner"])
+            lead, part = program // w["parts"], program % w["parts"]
+            first = part * w["part"]
+            last = (first + w["part"]).least(w["inner"])
             target, index, source = (
-                f.op(f"getelementptr i8, ptr {f.pointer(w[of])}, i64 {outer * w[f'{of}.outer']}")
+                f.op(f"getelementptr i8, ptr {f.pointer(w[of])}, i64 {lead * w[f'{of}.lead']}")
                 for of in ("target", "index", "source")
             )
             one, rows = w["inner"].equals(1), w["index.inner"].equals(0)

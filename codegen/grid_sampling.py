@@ -22,7 +22,7 @@ from opweave.registry.ops.grid_sampling import BICUBIC, BORDER, NEAREST, REFLECT
 
 _REALS = {"f4": ("float", "i32", 4), "f8": ("double", "i64", 8)}
 #: Addresses and numbers that a program is given.
-_WORDS = ("image", "grid", "out", "grad", "of.image", "of.grid", "channels", "points", "chunk", "chunks", "whole")
+_WORDS = ("image", "grid", "out", "grad", "of.image", "of.grid", "channels", "points", "part", "parts", "whole")
 #: Places of a program.
 _CHUNK = 1 << 11
 
@@ -258,9 +258,9 @@ class _Writer:
 
     def begun(self, program: Int) -> tuple[Int, Int, Int]:
         """(number of the image, first place, place behind the last)."""
-        n, part = program // self.given["chunks"], program % self.given["chunks"]
-        first = part * self.given["chunk"]
-        return n, first, (first + self.given["chunk"]).least(self.given["points"])
+        n, part = program // self.given["parts"], program % self.given["parts"]
+        first = part * self.given["part"]
+        return n, first, (first + self.given["part"]).least(self.given["points"])
 
     def start(self, name: str, elements: Int) -> str:
         return self.f.at(self.f.pointer(self.given[name]), elements, self.scalar)

@@ -180,6 +180,7 @@ if _typing.TYPE_CHECKING:
         sym_not,
     )
     from opweave.fake.tensor import FakeTensor
+    from opweave.nn.traced import make_fx
     from opweave.registry import return_types
     from opweave.registry.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
     from opweave.registry.conversion import asarray, frombuffer
@@ -189,7 +190,6 @@ if _typing.TYPE_CHECKING:
     from opweave.runtime.artifact import load_compiled
     from opweave.saving import load, save
     from opweave.tracer.control_flow import associative_scan, cond, map, scan, while_loop
-    from opweave.tracer.make_fx import make_fx
 
 __version__ = "0.1.0"
 
@@ -200,7 +200,7 @@ globals().update(_surface.functions())
 _LAZY = {
     "FakeTensorMode": ("opweave.fake.mode", "FakeTensorMode"),
     "FakeTensor": ("opweave.fake.tensor", "FakeTensor"),
-    "make_fx": ("opweave.tracer.make_fx", "make_fx"),
+    "make_fx": ("opweave.nn.traced", "make_fx"),
     "compile": ("opweave.compiling", "compile"),
     "fx": ("opweave.fx", None),
     "nn": ("opweave.nn", None),

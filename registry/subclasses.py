@@ -154,15 +154,21 @@ _OWN = (
 ).split()
 
 
-_OPERATORS = frozenset(
-    f"__{turned}{name}__" for turned in ("", "r", "i") for name in
-    "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and xor or eq ne lt le gt ge".split()
-)  # fmt: skip
+_COMPARISONS = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__")
+
+
+def _operators() -> set[str]:
+    """The binary operators that `Tensor` has, turned and in place too."""
+    names = {name for kind in Tensor.__mro__[:-1] for name in vars(kind)}
+    turned = [name.removeprefix("__r") for name in names if name.startswith("__r")]
+    both = [name for name in turned if f"__{name}" in names]
+    return {*_COMPARISONS, *[f"__{prefix}{name}" for name in both for prefix in ("", "r", "i")]}
 
 
 def _make_asking() -> type:
     """The class that stands in front of `Tensor` among the bases of subclasses."""
     table: dict[str, Any] = {"__slots__": (), "_override_bits": OVERRIDDEN, "__module__": __name__}
+    operators = _operators()
     for kind in reversed(Tensor.__mro__[:-1]):
         for name, value in vars(kind).items():
             is_public = not name.startswith("_") or name.startswith("__") or name in ("_base", "_version")
@@ -171,7 +177,7 @@ def _make_asking() -> type:
             if hasattr(type(value), "__set__") and type(value) is property:
                 table[name] = _Attribute(value)
             elif callable(value) and hasattr(type(value), "__get__"):
-                table[name] = (_Operator if name in _OPERATORS else _Method)(value)
+                table[name] = (_Operator if name in operators else _Method)(value)
     table |= {"__reduce__": _reduce, "__deepcopy__": _deepcopy, "__iter__": _iterate, "__hash__": Tensor.__hash__}
     return TensorMeta("TensorBase", (Tensor,), table)
 
