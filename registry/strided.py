@@ -17,13 +17,16 @@ from opweave.registry.memory_format import (
     is_in_format,
     strided,
 )
-from opweave.registry.overridable import TensorMeta
 from opweave.registry.spec import TensorSpec
 
 if TYPE_CHECKING:
     # Operators and methods are bound from the ops' declarations; a stub, which `make stubs` writes, says what they are.
     from opweave.registry.methods import Methods
+
+    TensorMeta = type
 else:
+    from opweave.registry.overridable import TensorMeta
+
     Methods = object
 
 
@@ -117,6 +120,13 @@ class Strided(Methods, metaclass=TensorMeta):
     _offset: int
     _dtype: DType
     _device: Device
+
+    if TYPE_CHECKING:  # `registry.subclasses` binds it
+
+        @classmethod
+        def __torch_function__(
+            cls, func: Callable[..., Any], types: Iterable[type], args: Any = (), kwargs: dict[str, Any] | None = None
+        ) -> Any: ...
 
     @property
     def shape(self) -> Size:

@@ -58,7 +58,8 @@ def _as(value: Any, cls: type) -> Any:
     if type(value) in (list, tuple):
         return type(value)([_as(item, cls) for item in value])
     if isinstance(value, tuple) and hasattr(value, "_make"):
-        return value._make([_as(item, cls) for item in value])
+        named: Any = value
+        return named._make([_as(item, cls) for item in value])
     return value
 
 

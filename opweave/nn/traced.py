@@ -105,12 +105,12 @@ class GraphModule(Module, graph_module.GraphModule):  # type: ignore[misc]  # bo
         graph_module.GraphModule.__init__(self, constants, graph, in_spec, out_spec, name)
 
     @property
-    def constants(self) -> MutableMapping[str, Any]:  # type: ignore[override]
+    def constants(self) -> Any:
         """What the graph's `get_attr` nodes read."""
         return _Constants(self)
 
     @constants.setter
-    def constants(self, value: Mapping[str, Any]) -> None:
+    def constants(self, value: Mapping[str, Any]) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         for store in _STORES:
             self.__dict__[store] = {}
         _Constants(self).update(value)
@@ -159,7 +159,7 @@ class GraphModule(Module, graph_module.GraphModule):  # type: ignore[misc]  # bo
             yield name, module  # type: ignore[misc]
 
     named_modules = graph_module.GraphModule.named_modules  # type: ignore[assignment]  # by `named_children`
-    get_submodule = graph_module.GraphModule.get_submodule
+    get_submodule = graph_module.GraphModule.get_submodule  # type: ignore[assignment]
 
     def add_submodule(self, target: str, m: Module) -> bool:
         """Put a module in this one under a path, whose missing modules are made; whether that could be done.
@@ -205,9 +205,9 @@ class GraphModule(Module, graph_module.GraphModule):  # type: ignore[misc]  # bo
     def _get_name(self) -> str:
         return self._class_name if type(self) is GraphModule else type(self).__name__
 
-    __repr__ = graph_module.GraphModule.__repr__
+    __repr__ = graph_module.GraphModule.__repr__  # type: ignore[assignment]
     __str__ = graph_module.GraphModule.__str__
-    forward = graph_module.GraphModule.forward
+    forward = graph_module.GraphModule.forward  # type: ignore[assignment]
 
     def _copied(self, graph: Graph, constants: Mapping[str, Any]) -> GraphModule:
         made = GraphModule(constants, graph, self.in_spec, self.out_spec, self.name, class_name=self._class_name)

@@ -126,6 +126,7 @@ def test_types_before_the_first_call() -> None:
 
 def test_what_has_no_sizes_is_refused() -> None:
     weight, kept = UninitializedParameter(), UninitializedBuffer()
+    later: Any = kept
     assert repr(weight) == "<UninitializedParameter>" and isinstance(kept, Buffer)
     for use in (
         lambda: weight + 1, lambda: opweave.zeros(2) @ weight, lambda: weight.sum(), lambda: nn.functional.relu(weight),
@@ -139,7 +140,7 @@ def test_what_has_no_sizes_is_refused() -> None:
     weight.materialize([2, 3], dtype=opweave.float64)
     assert weight.shape == (2, 3) and weight.dtype == opweave.float64 and isinstance(weight, Parameter)
     assert weight.requires_grad and weight.is_leaf and weight.detach().fill_(1).sum() == 6
-    kept.materialize((2,))
+    later.materialize((2,))
     assert type(kept) is opweave.Tensor and isinstance(kept, Buffer)
     with pytest.raises(ShapeError, match="LazyConv2d"):
         nn.LazyConv2d(3, 1)(opweave.ones(2, 3))

@@ -348,9 +348,10 @@ class _LazyConv(SizedByInput, _ConvNd):
             )
         inner, outer = self.in_channels, self.out_channels
         channels = (inner, outer // self.groups) if self.transposed else (outer, inner // self.groups)
-        self.weight.materialize((*channels, *self.kernel_size))
-        if self.bias is not None:
-            self.bias.materialize((outer,))
+        weight, bias = self._lazy()
+        weight.materialize((*channels, *self.kernel_size))
+        if bias is not None:
+            bias.materialize((outer,))
         self.reset_parameters()
 
 

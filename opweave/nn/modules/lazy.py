@@ -89,6 +89,10 @@ class SizedByInput(LazyModuleMixin):
         if bias:
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
+    def _lazy(self) -> tuple[Any, Any]:
+        """The parameters, which have no sizes yet; None for a bias that there is not."""
+        return self.weight, getattr(self, "bias", None)
+
     def reset_parameters(self) -> None:
         """Draw the parameters anew, if they have sizes."""
         if not self.has_uninitialized_params() and getattr(self, self._counted) != 0:

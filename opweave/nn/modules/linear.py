@@ -123,9 +123,10 @@ class LazyLinear(SizedByInput, Linear):
         if self.has_uninitialized_params():
             with no_grad():
                 self.in_features = input.shape[-1]
-                self.weight.materialize((self.out_features, self.in_features))
-                if self.bias is not None:
-                    self.bias.materialize((self.out_features,))
+                weight, bias = self._lazy()
+                weight.materialize((self.out_features, self.in_features))
+                if bias is not None:
+                    bias.materialize((self.out_features,))
                 self.reset_parameters()
         if self.in_features == 0:  # sizes are a state dict's
             if input.shape[-1] != self.weight.shape[-1]:

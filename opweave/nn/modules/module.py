@@ -401,7 +401,8 @@ class Module(Hooked, Stateful):
             if grad is not None:
                 with no_grad():
                     parameter.grad = fn(grad.detach()).requires_grad_(grad.requires_grad)
-        for name, buffer in self._buffers.items():
+        buffers: dict[str, Any] = self._buffers
+        for name, buffer in buffers.items():
             if is_lazy(buffer):
                 buffer._convert(fn)
             elif buffer is not None:
