@@ -104,6 +104,15 @@ class DLDeviceType(enum.IntEnum):
     kDLCUDAManaged = 13
 
 
+def _cpu_capability() -> str:
+    """The instructions that PyTorch would be dispatched by on this machine, by their name there."""
+    found: Any = np.show_config(mode="dicts")
+    features = found.get("SIMD Extensions", {}).get("found", []) + found.get("SIMD Extensions", {}).get("baseline", [])
+    if any(name.startswith(("AVX512", "X86_V4")) for name in features):
+        return "AVX512"
+    return "AVX2" if any(name in ("AVX2", "X86_V3") for name in features) else "DEFAULT"
+
+
 def is_compiling() -> bool:
     """Whether a function is being traced."""
     return any(isinstance(mode, ProxyMode) for mode in state.modes)
@@ -354,6 +363,7 @@ PRESENT: dict[str, dict[str, Any]] = {
         "enabled": False, "benchmark": False, "deterministic": False, "allow_tf32": False, "is_available": _no,
         "version": _none,
     },
+    "torch.backends.cpu": {"get_cpu_capability": _cpu_capability},
     "torch.backends.mps": {"is_available": _no, "is_built": _no},
     "torch.backends.mkldnn": {"enabled": False, "is_available": _no},
     "torch.backends.kleidiai": {"is_available": _no},
@@ -543,6 +553,8 @@ PLACES: dict[str, str] = {
     "torch.distributions.constraint_registry": "opweave.distributions.registries",
     "torch.return_types": "opweave.registry.return_types",
     "torch.utils.data.dataloader": "opweave.utils.data.loader",
+    "torch.utils.data._utils": "opweave.utils.data",
+    "torch.utils.data._utils.collate": "opweave.utils.data",
     "torch.optim.adamw": "opweave.optim.adaptive",
     "torch.optim.adam": "opweave.optim.adaptive",
     "torch.optim.sgd": "opweave.optim.descent",
