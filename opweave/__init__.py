@@ -20,6 +20,10 @@ def _supply_products(matmul: _typing.Any) -> None:
     matmul.narrow.supply(lambda *args: _load_heavy("opweave.codegen.narrow_products").multiply(*args))
 
 
+def _supply_sampling(grid_sampling: _typing.Any) -> None:
+    grid_sampling.native.supply(lambda *args: _load_heavy("opweave.codegen.grid_sampling").run(*args))
+
+
 def _supply_convolutions(convolution: _typing.Any) -> None:
     convolution.native.supply(lambda *args: _load_heavy("opweave.codegen.convolution").convolve(*args))
 
@@ -100,7 +104,7 @@ with _deferred(patient=False), _uncollected():
         ops,
         registry as _registry,
     )
-    from opweave.registry.ops import surface as _surface
+    from opweave.registry.ops import combining as _combining, surface as _surface
     from opweave.registry.packet import OpOverloadPacket
     from opweave.registry.printing import get_printoptions, set_printoptions
     from opweave.registry.promote import result_type
@@ -123,7 +127,9 @@ with _deferred(patient=False), _uncollected():
         _scalar.native.supply(lambda name, x: _load_heavy("opweave.codegen.eager_math").apply(name, x))
         _scalar.convert.supply(lambda x, out: _load_heavy("opweave.codegen.half_casts").convert(x, out))
         _rows.native.supply(lambda *args: _load_heavy("opweave.codegen.rows").run(*args))
-        _families.when_run(matmul=_supply_products, convolution=_supply_convolutions)
+        _combining.native.supply(lambda *args: _load_heavy("opweave.codegen.combining").run(*args))
+        _combining.native_within.supply(lambda *args: _load_heavy("opweave.codegen.combining").within(*args))
+        _families.when_run(matmul=_supply_products, convolution=_supply_convolutions, grid_sampling=_supply_sampling)
     if _os.environ.get("OPWEAVE_LOGS"):  # kernels are compiled and launched without the compiler, too
         _importlib.import_module("opweave.runtime.logging")
 
@@ -140,6 +146,7 @@ if _typing.TYPE_CHECKING:
         masked,
         nn,
         optim,
+        overrides,
         safetensors,
         signal,
         special,
@@ -173,6 +180,7 @@ if _typing.TYPE_CHECKING:
         sym_not,
     )
     from opweave.fake.tensor import FakeTensor
+    from opweave.nn.traced import make_fx
     from opweave.registry import return_types
     from opweave.registry.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
     from opweave.registry.conversion import asarray, frombuffer
@@ -182,7 +190,6 @@ if _typing.TYPE_CHECKING:
     from opweave.runtime.artifact import load_compiled
     from opweave.saving import load, save
     from opweave.tracer.control_flow import associative_scan, cond, map, scan, while_loop
-    from opweave.tracer.make_fx import make_fx
 
 __version__ = "0.1.0"
 
@@ -193,7 +200,7 @@ globals().update(_surface.functions())
 _LAZY = {
     "FakeTensorMode": ("opweave.fake.mode", "FakeTensorMode"),
     "FakeTensor": ("opweave.fake.tensor", "FakeTensor"),
-    "make_fx": ("opweave.tracer.make_fx", "make_fx"),
+    "make_fx": ("opweave.nn.traced", "make_fx"),
     "compile": ("opweave.compiling", "compile"),
     "fx": ("opweave.fx", None),
     "nn": ("opweave.nn", None),
@@ -236,6 +243,7 @@ _LAZY = {
     "special": ("opweave.special", None),
     "distributions": ("opweave.distributions", None),
     "masked": ("opweave.masked", None),
+    "overrides": ("opweave.overrides", None),
     "finfo": ("opweave.registry.numeric_limits", "finfo"),
     "iinfo": ("opweave.registry.numeric_limits", "iinfo"),
     "asarray": ("opweave.registry.conversion", "asarray"),
@@ -286,6 +294,7 @@ __all__ = [
     "ShapeEnv", "SymBool", "SymFloat", "SymInt", "associative_scan", "check", "check_is_size", "checkpoint", "cond",
     "distributions",
     "explain", "export", "fft", "func", "linalg", "load_compiled", "map", "mark_dynamic", "mark_static", "masked",
+    "overrides",
     "optim", "report", "safetensors", "scan", "signal", "special", "sym_float", "sym_int", "sym_max", "sym_min",
     "sym_not", "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
     "uint8", "uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",

@@ -19,6 +19,7 @@ from typing import Any
 from opweave.codegen import needed
 from opweave.codegen.host.text import text as host_text
 from opweave.codegen.wrapper import generate, host_program
+from opweave.nn.traced import as_module
 from opweave.passes import (
     attention,
     canonicalize,
@@ -278,5 +279,5 @@ def hand_on(backend: Callable[[GraphModule, list[Any]], Callable[..., Any]], mod
     """A user's backend: what it makes of the graph and of its example inputs."""
     graph = sizes.spell(functionalize.run(module.graph), module.shape_env)
     module.recompile()
-    run: Any = backend(module, [node.meta["val"] for node in graph.placeholders()])
+    run: Any = backend(as_module(module), [node.meta["val"] for node in graph.placeholders()])
     return Program(run, functionalize.written_inputs(graph))

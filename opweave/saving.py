@@ -15,6 +15,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from opweave.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 from opweave.registry.device import Device, cpu, parse_device
 from opweave.registry.dtypes import DTYPES, DType
 from opweave.registry.errors import ArgumentError
@@ -70,6 +71,9 @@ def _encoded(value: Any, tensors: list[Tensor], where: str) -> Any:
     """A value as JSON: what JSON has as it is, all else as `{kind: ...}`."""
     if value is None or type(value) in (bool, int, float, str):
         return value
+    if is_lazy(value):
+        about = {"dtype": value._dtype.name, "device": str(value._device), "requires_grad": value.requires_grad}
+        return {"uninitialized": {"parameter": isinstance(value, UninitializedParameter), **about}}
     if isinstance(value, Tensor):
         tensors.append(value)
         about = {"dtype": value._dtype.name, "device": str(value._device), "requires_grad": value.requires_grad}
@@ -159,6 +163,9 @@ def _decoded(value: Any, tensor: Callable[[dict[str, Any]], Tensor]) -> Any:
     if "tensor" in value:
         return tensor(value)
     ((kind, content),) = value.items()
+    if kind == "uninitialized":
+        make = UninitializedParameter if content["parameter"] else UninitializedBuffer
+        return make(bool(content["requires_grad"]), parse_device(content["device"]), DTYPES[content["dtype"]])
     if kind == "complex":
         return complex(*content)
     if kind == "dtype":

@@ -38,6 +38,7 @@ from opweave.registry.keys import (
     DispatchKeySet,
     state,
 )
+from opweave.registry.overriding import BITS as OVERRIDING, asking_kernel
 from opweave.registry.python_dispatch import python_dispatch
 from opweave.registry.results import unlinked
 
@@ -61,6 +62,8 @@ def resolve(op: OpOverload, bits: int) -> Kernel:
     DispatchError
         If no key of the set runs anything.
     """
+    if bits & OVERRIDING:
+        return asking_kernel(op, bits)
     if bits & WATCHED:
         found = op._lookup(bits & ~WATCHED)
         return found if watch.call is None else watch.call(op, found)

@@ -96,6 +96,8 @@ WATCHED = 1 << 33
 ANOMALY, CHECK_NAN = 1 << 34, 1 << 35
 #: No key: included, tensors may have tangents (`autograd.forward`).
 DUAL = 1 << 36
+#: No keys: a tensor's subclass says what calls on it are; included, a mode says it for all (`registry.overriding`).
+OVERRIDDEN, FUNCTION_MODE = 1 << 37, 1 << 38
 #: What an autograd kernel excludes for the calls below it.
 ABOVE_VIEWS = AUTOGRAD_MASK | GRAD | VIEW_BIT
 #: The keys that every tensor of a device has.

@@ -1406,6 +1406,21 @@ class Methods:
         >>> x.as_strided_scatter(y, [2], [2])
         tensor([8., 2., 9.])"""
         ...
+    def as_subclass(self, cls: Any) -> Any:
+        """The same elements, with their history, as a tensor of a subclass.
+
+        Parameters
+        ----------
+        cls : type
+            `Tensor`, or a class derived from it.
+
+        Examples
+        --------
+        >>> class Image(opweave.Tensor): pass
+        >>> image = opweave.ones(2).as_subclass(Image)
+        >>> type(image + 1).__name__
+        'Image'"""
+        ...
     def asin(self) -> Tensor:
         """The inverse sine of each element, in radians from -π/2 to π/2; NaN outside of [-1, 1].
 

@@ -22,7 +22,11 @@ from opweave.registry.spec import TensorSpec
 if TYPE_CHECKING:
     # Operators and methods are bound from the ops' declarations; a stub, which `make stubs` writes, says what they are.
     from opweave.registry.methods import Methods
+
+    TensorMeta = type
 else:
+    from opweave.registry.overridable import TensorMeta
+
     Methods = object
 
 
@@ -106,7 +110,7 @@ def wrap_dim(dim: int, ndim: int, op: str) -> int:
     return dim + limit if dim < 0 else dim
 
 
-class Strided(Methods):
+class Strided(Methods, metaclass=TensorMeta):
     """What a tensor is without its data. It has no memory and no slots of its own; `Tensor` adds them."""
 
     __slots__ = ()
@@ -116,6 +120,13 @@ class Strided(Methods):
     _offset: int
     _dtype: DType
     _device: Device
+
+    if TYPE_CHECKING:  # `registry.subclasses` binds it
+
+        @classmethod
+        def __torch_function__(
+            cls, func: Callable[..., Any], types: Iterable[type], args: Any = (), kwargs: dict[str, Any] | None = None
+        ) -> Any: ...
 
     @property
     def shape(self) -> Size:

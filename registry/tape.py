@@ -41,7 +41,7 @@ _MOST_SEARCHED = 1 << 12
 #: Rows that are accumulated, each by a call of its own.
 _MOST_ROWS = 256
 #: Loops whose first operand are the numbers of places.
-_AT_PLACES = ("taken", "scattered", "added")
+AT_PLACES = ("taken", "scattered", "added", "multiplied", "greatest", "least")
 
 
 #: Up to which numbers may be others in the next call: no type of `number` refuses them, or takes them for infinite.
@@ -97,7 +97,8 @@ class Loop(NamedTuple):
     ----------
     function : numpy.ufunc or str
         Whose loop it is; of what is no ufunc its name, `copied`, `cast`, `chosen`, `erf`, `product`, or one of those
-        that find elements by numbers, `taken`, `scattered` and `added`, or numbers of elements, `argmax` and `argmin`.
+        that find elements by numbers, `taken`, `scattered`, `added`, `multiplied`, `greatest` and `least`, or
+        look at these, `within`, or numbers of elements, `argmax` and `argmin`.
     types : tuple of numpy.dtype
         Of the operands.
     outer : int
@@ -173,6 +174,8 @@ class Tape:
     #: The argument that the call writes to, if it does, and what is written there.
     target: Tensor | None = None
     written: Tensor | None = None
+    #: Whether elements of that argument are written where others name them, none of which is read meanwhile.
+    is_placed: bool = False
     #: Elements that are the same in each call, by the number of their buffer, which is negative.
     constants: dict[int, np.ndarray[Any, Any]] = field(default_factory=dict)
     #: Values that are converted booleans, and these.
@@ -467,7 +470,7 @@ class Tape:
             (source,) = inputs
             assert isinstance(source, Value)
             types = [source.dtype, out.dtype]
-        elif function in _AT_PLACES:
+        elif function in AT_PLACES:
             types = [np.dtype(np.int64), out.dtype, out.dtype]
         elif isinstance(function, str):
             types = [*([np.dtype(bool)] if function == "chosen" else []), *[out.dtype] * 3][: len(inputs)] + [out.dtype]

@@ -11,7 +11,7 @@ from opweave.registry.interrupts import let_through
 from opweave.registry.keys import ABOVE_VIEWS, DispatchMode, state
 from opweave.registry.op import OpOverload, registry
 from opweave.registry.packet import OpOverloadPacket
-from opweave.registry.tape import MOST_CALLS, NotTaped, Tape, recording, results_of, tensors_in
+from opweave.registry.tape import AT_PLACES, MOST_CALLS, Loop, NotTaped, Tape, recording, results_of, tensors_in
 from opweave.registry.tensor import Tensor
 
 
@@ -127,4 +127,28 @@ def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
         raise NotTaped("no tensor")
     for op, given, keywords, found in tape.steps:
         op.decl.replay(tape, given, keywords, found)
+    if tape.target is not None:
+        _place(tape, tape.target)
     return tape, result
+
+
+def _place(tape: Tape, target: Tensor) -> None:
+    """Have elements be written in the argument itself where others name them, and not in a copy of it.
+
+    That all numbers name places is known before the first is written: another call of the loop would write it again.
+    """
+    out, own = tape.value(tape.written), tape.value(target)
+    writes = [loop for loop in tape.loops if getattr(loop.operands[-1].value, "buffer", None) == out.buffer]
+    if len(writes) < 2 or writes != tape.loops[-len(writes) :] or sum(t is target for t in tape.inputs) > 1:
+        return
+    copy, *placed = writes
+    is_copy = copy.function == "copied" and [operand.value for operand in copy.operands] == [own, out]
+    if not is_copy or any(loop.function not in AT_PLACES for loop in placed):
+        return
+    asked = [
+        Loop("within", loop.types[:1], loop.outer if numbers.steps[0] else 1, loop.counts if loop.steps[0] else (1,),
+             loop.steps[:1], (numbers,), loop.data)
+        for loop in placed for numbers in loop.operands[:1]
+    ]  # fmt: skip
+    tape.loops[-len(writes) :] = [*asked, *placed]
+    tape.is_placed = True

@@ -67,7 +67,7 @@ class Tensor(Strided):
     def _fill(self, source: Tensor) -> None:
         """Be what another tensor is."""
         _become(self, source)
-        self._keys |= _subclass_bits(type(self))
+        self._keys |= subclass_bits(type(self))
 
     @staticmethod
     def _make_subclass(cls: type[Any], data: Tensor, require_grad: bool = False) -> Any:
@@ -92,7 +92,7 @@ class Tensor(Strided):
             raise ArgumentError("_make_subclass: expected a Tensor", got=repr(data), hint="_make_subclass(cls, tensor)")
         t = Tensor.__new__(cls)
         _become(t, make(data._storage, data._sizes, data._strides, data._offset, data._dtype, data._device))
-        t._keys |= _subclass_bits(cls)
+        t._keys |= subclass_bits(cls)
         return t.requires_grad_() if require_grad else t
 
     @staticmethod
@@ -127,7 +127,7 @@ class Tensor(Strided):
             If sizes or strides are negative, or their numbers differ.
         """
         _require_subclass(cls, "_make_wrapper_subclass")
-        if not _subclass_bits(cls):
+        if not subclass_bits(cls) & PYTHON_BIT:
             raise ArgumentError(
                 "_make_wrapper_subclass: the class must define __torch_dispatch__", got=cls.__name__,
                 hint="@classmethod def __torch_dispatch__(cls, func, types, args=(), kwargs=None): ...",
@@ -436,8 +436,8 @@ def _become(t: Tensor, source: Tensor) -> None:
         setattr(t, slot, getattr(source, slot))
 
 
-def _subclass_bits(cls: type) -> int:
-    return PYTHON_BIT if hasattr(cls, "__torch_dispatch__") else 0
+def subclass_bits(cls: type) -> int:
+    return (PYTHON_BIT if hasattr(cls, "__torch_dispatch__") else 0) | getattr(cls, "_override_bits", 0)
 
 
 def _require_subclass(cls: Any, what: str) -> None:

@@ -18,9 +18,9 @@ from opweave.fake.tensor import FakeTensor
 from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import UnrecordedError, UnsupportedError
 from opweave.registry.interrupts import allowed, contextmanager
-from opweave.registry.keys import GRAD, state as threads
+from opweave.registry.keys import GRAD, OVERRIDDEN, state as threads
 from opweave.registry.op import OpOverload
-from opweave.registry.tensor import Tensor
+from opweave.registry.tensor import Tensor, describe
 from opweave.runtime.backward import Backward
 from opweave.runtime.containers import Rebuild, tensors_of
 from opweave.runtime.dependencies import guards_of, name_of, too_deep
@@ -319,6 +319,11 @@ def _number(name: str, value: int, guards: GuardSet, env: ShapeEnv) -> NumberInp
 
 def _opened(t: TensorInput, mode: FakeTensorMode) -> Tensor:
     """A fake tensor with symbolic sizes for one that is left open; the tensor itself for one that is not."""
+    if t.tensor._keys & OVERRIDDEN:
+        raise UnsupportedError(
+            f"compile: {t.source.text} is a {type(t.tensor).__name__}, whose __torch_function__ no graph can ask",
+            got=describe(t.tensor), hint="pass x.as_subclass(opweave.Tensor), and make the result the subclass outside",
+        )  # fmt: skip
     if t.options is None:
         return t.tensor
     fake = mode.symbolic(t.tensor, t.source.text, t.options)

@@ -65,6 +65,9 @@ from torch.distributions.utils import _standard_normal, _sum_rightmost, broadcas
 from torch.nn.parallel import DistributedDataParallel
 from torch.ao.quantization import FakeQuantizeBase
 from torch.utils.dlpack import from_dlpack, to_dlpack
+from torch.utils.data._utils.collate import default_collate
+from torch.nn.modules.lazy import LazyModuleMixin
+from torch.overrides import TorchFunctionMode, has_torch_function
 
 assert importlib.metadata.version("torch") == torch.__version__ and torch.torch is torch
 assert einsum is torch.einsum and Normal is torch.distributions.Normal
@@ -72,6 +75,17 @@ assert "opweave" in torch.__config__.show() and isinstance(torch.ones(1), Variab
 assert Variable(torch.ones(2), requires_grad=True).requires_grad
 assert from_dlpack(to_dlpack(torch.ones(2))).tolist() == [1, 1]
 assert "ReLU" in vars(torch.nn.modules.activation)
+assert torch.backends.cpu.get_cpu_capability() in ("DEFAULT", "AVX2", "AVX512") and len(default_collate([1, 2])) == 2
+assert isinstance(nn.LazyLinear(2), LazyModuleMixin) and torch.nn.parameter.is_lazy(nn.LazyLinear(2).weight)
+
+class Kept(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        with torch._C.DisableTorchFunctionSubclass():
+            return func(*args, **(kwargs or {})).as_subclass(cls if func is torch.Tensor.clone else torch.Tensor)
+
+kept = torch.ones(2).as_subclass(Kept)
+assert type(kept + 1) is torch.Tensor and type(kept.clone()) is Kept and has_torch_function((kept,))
 assert torch.ops.aten._sparse_addmm.default is not None and not hasattr(torch.ops.aten, "nonsense")
 assert torch.LongTensor(2, 3).shape == (2, 3) and torch.FloatTensor([2, 3]).tolist() == [2.0, 3.0]
 assert not torch.is_autocast_enabled("mps") and not torch.ones(1).is_mps

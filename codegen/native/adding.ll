@@ -1,6 +1,12 @@
 
-; the second operand added at a place of the third, which the first names (calls.py, places.ll)
-define void @"added.@TYPE@"(ptr %places, ptr %count, ptr %steps, ptr %data) {
+; the second operand combined with what is at a place of the third, which the first names (calls.py, places.ll)
+define internal @LLVM@ @"@NAME@.two.@TYPE@"(@LLVM@ %before, @LLVM@ %value) alwaysinline {
+entry:
+  @COMBINE@
+  ret @LLVM@ %total
+}
+
+define void @"@NAME@.@TYPE@"(ptr %places, ptr %count, ptr %steps, ptr %data) {
 entry:
   %n = load i64, ptr %count
   %index.start = load ptr, ptr %places
@@ -32,32 +38,32 @@ row.next:
   %r.to = getelementptr i8, ptr %row.to, i64 %r.to.far
   %r.value = load @LLVM@, ptr %r.from, align 1
   %r.before = load @LLVM@, ptr %r.to, align 1
-  %r.total = @ADD@ @LLVM@ %r.before, %r.value
+  %r.total = call @LLVM@ @"@NAME@.two.@TYPE@"(@LLVM@ %r.before, @LLVM@ %r.value)
   store @LLVM@ %r.total, ptr %r.to, align 1
   %r1 = add i64 %r, 1
   %r.done = icmp eq i64 %r1, %n
   br i1 %r.done, label %out, label %row.next
 next:
   %i = phi i64 [ 0, %entry ], [ %i1, %more ]
+  %index.at = phi ptr [ %index.start, %entry ], [ %index.next, %more ]
+  %from = phi ptr [ %from.start, %entry ], [ %from.next, %more ]
+  %to.at = phi ptr [ %to.start, %entry ], [ %to.next, %more ]
   %done = icmp eq i64 %i, %n
   br i1 %done, label %out, label %ask
 ask:
-  %index.far = mul i64 %i, %index.step
-  %index.at = getelementptr i8, ptr %index.start, i64 %index.far
   %far = call i64 @place(ptr %index.at, ptr %data)
   %fits = icmp sge i64 %far, 0
   br i1 %fits, label %more, label %unfit
 more:
-  %from.far = mul i64 %i, %from.step
-  %from = getelementptr i8, ptr %from.start, i64 %from.far
-  %to.far = mul i64 %i, %to.step
-  %to.all = add i64 %to.far, %far
-  %to = getelementptr i8, ptr %to.start, i64 %to.all
+  %to = getelementptr i8, ptr %to.at, i64 %far
   %value = load @LLVM@, ptr %from, align 1
   %before = load @LLVM@, ptr %to, align 1
-  %total = @ADD@ @LLVM@ %before, %value
+  %total = call @LLVM@ @"@NAME@.two.@TYPE@"(@LLVM@ %before, @LLVM@ %value)
   store @LLVM@ %total, ptr %to, align 1
   %i1 = add i64 %i, 1
+  %index.next = getelementptr i8, ptr %index.at, i64 %index.step
+  %from.next = getelementptr i8, ptr %from, i64 %from.step
+  %to.next = getelementptr i8, ptr %to.at, i64 %to.step
   br label %next
 unfit:
   store i8 1, ptr @opweave_unfit

@@ -34,10 +34,23 @@ _WIDTHS = (1, 2, 4, 8, 16)
 #: Types that are converted to each other, as LLVM has them.
 _CONVERTED = {"b1": "i8", "u1": "i8", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64", "f4": "float", "f8": "double"}
 _NAMES = {np.dtype(name): name for name in _CONVERTED}
-#: Types whose elements are added at places.
+#: What becomes of two elements, one of which is at a place, in LLVM: of floats and of whole numbers.
+_COMBINED = {
+    "added": ("%total = fadd {} %before, %value", "%total = add {} %before, %value"),
+    "multiplied": ("%total = fmul {} %before, %value", "%total = mul {} %before, %value"),
+    **{
+        name: (
+            # NaN, once there, stays.
+            f"%is.nan = fcmp uno {{0}} %before, %before\n  %beyond = fcmp o{order} {{0}} %before, %value\n"
+            "  %keep = or i1 %is.nan, %beyond\n  %total = select i1 %keep, {0} %before, {0} %value",
+            f"%keep = icmp s{order} {{0}} %before, %value\n  %total = select i1 %keep, {{0}} %before, {{0}} %value",
+        )
+        for name, order in (("greatest", "ge"), ("least", "le"))
+    },
+}  # fmt: skip
 _ADDED = [
-    {"TYPE": name, "LLVM": llvm, "ADD": "fadd" if name[0] == "f" else "add"}
-    for name, llvm in _CONVERTED.items() if name[0] in "fi"
+    {"NAME": name, "TYPE": dtype, "LLVM": llvm, "COMBINE": of_two[dtype[0] != "f"].format(llvm)}
+    for name, of_two in _COMBINED.items() for dtype, llvm in _CONVERTED.items() if dtype[0] in "fi"
 ]  # fmt: skip
 
 
@@ -129,8 +142,9 @@ def _truncation(source_type: str, target: np.dtype[Any], target_type: str) -> st
 
 _SYMBOLS = (
     "opweave_call",
+    "within.64",
     *[f"{name}.{8 * width}" for name in ("copied", "chosen", "taken", "scattered") for width in _WIDTHS],
-    *[f"added.{adding['TYPE']}" for adding in _ADDED],
+    *[f"{adding['NAME']}.{adding['TYPE']}" for adding in _ADDED],
     *[f"{extreme['NAME']}.{extreme['TYPE']}" for extreme in _EXTREMES],
     *[f"cast.{cast['FROM']}.{cast['TO']}" for cast in _casts()],
 )  # fmt: skip
@@ -183,8 +197,8 @@ class Code:
         """The address of a loop over elements of some types, as `tape.Loop` names it; None where there is none."""
         if name == "cast":
             last = [_NAMES.get(dtype, "") for dtype in types]
-        elif name in ("added", "argmax", "argmin"):
-            last = [_NAMES.get(types[0 if name != "added" else -1], "")]
+        elif name in (*_COMBINED, "argmax", "argmin"):
+            last = [_NAMES.get(types[-1 if name in _COMBINED else 0], "")]
         else:
             last = [str(8 * types[-1].itemsize)]
         symbol = ".".join([name, *last])

@@ -74,6 +74,65 @@ entry:
   ret i64 %found
 }
 
+; a loop that ends the call if a number names no place (places.ll)
+define void @"within.64"(ptr %places, ptr %count, ptr %steps, ptr %data) {
+entry:
+  %n = load i64, ptr %count
+  %start = load ptr, ptr %places
+  %step = load i64, ptr %steps
+  %size = call i64 @number(ptr %data, i32 1)
+  %wraps = call i64 @number(ptr %data, i32 2)
+  %from.end = icmp ne i64 %wraps, 0
+  %below = select i1 %from.end, i64 %size, i64 0         ; how many numbers below 0 name a place
+  %span = add i64 %size, %below
+  %low.one = insertelement <8 x i64> poison, i64 %below, i64 0
+  %low = shufflevector <8 x i64> %low.one, <8 x i64> poison, <8 x i32> zeroinitializer
+  %span.one = insertelement <8 x i64> poison, i64 %span, i64 0
+  %spans = shufflevector <8 x i64> %span.one, <8 x i64> poison, <8 x i32> zeroinitializer
+  %dense = icmp eq i64 %step, 8
+  %eights = and i64 %n, -8
+  %whole = select i1 %dense, i64 %eights, i64 0
+  br label %wide
+wide:
+  %w = phi i64 [ 0, %entry ], [ %w1, %wide.more ]
+  %off = phi <8 x i1> [ zeroinitializer, %entry ], [ %off1, %wide.more ]
+  %wide.left = icmp slt i64 %w, %whole
+  br i1 %wide.left, label %wide.more, label %rest
+wide.more:
+  %wide.at = getelementptr i64, ptr %start, i64 %w
+  %numbers = load <8 x i64>, ptr %wide.at, align 1
+  %shifted = add <8 x i64> %numbers, %low
+  %beyond = icmp uge <8 x i64> %shifted, %spans
+  %off1 = or <8 x i1> %off, %beyond
+  %w1 = add i64 %w, 8
+  br label %wide
+rest:
+  %bits = bitcast <8 x i1> %off to i8
+  %some.wide = icmp ne i8 %bits, 0
+  br label %next
+next:
+  %i = phi i64 [ %whole, %rest ], [ %i1, %ask ]
+  %some = phi i1 [ %some.wide, %rest ], [ %some1, %ask ]
+  %done = icmp eq i64 %i, %n
+  br i1 %done, label %told, label %ask
+ask:
+  %far = mul i64 %i, %step
+  %at = getelementptr i8, ptr %start, i64 %far
+  %number = load i64, ptr %at, align 1
+  %from.low = add i64 %number, %below
+  %outside = icmp uge i64 %from.low, %span
+  %some1 = or i1 %some, %outside
+  %i1 = add i64 %i, 1
+  br label %next
+told:
+  br i1 %some, label %stop, label %out
+stop:
+  store i8 1, ptr @opweave_unfit
+  ret void
+out:
+  ret void
+}
+
 ; whether a value is the same as another one that was noted: by what it is, in lists, tuples and slices part by part
 define internal i1 @same(ptr %noted, ptr %value) {
 entry:
@@ -677,25 +736,13 @@ out:
   ret ptr %result
 }
 
-; whether the tensors that are read are apart from the one that is written, or lie as it does
-define internal i1 @apart(ptr %call, i64 %total, ptr %frame, ptr %target.guard, i64 %target) {
+; whether what is read of a tensor is apart from the one that is written, or lies as it does
+define internal i1 @apart_one(ptr %guard, ptr %frame, i64 %target, i64 %target.end) {
 entry:
-  %guards.p = getelementptr %Call, ptr %call, i64 0, i32 6
-  %guards = load ptr, ptr %guards.p
-  %target.bytes.p = getelementptr %Guard, ptr %target.guard, i64 0, i32 9
-  %target.bytes = load i64, ptr %target.bytes.p
-  %target.end = add i64 %target, %target.bytes
-  br label %next
-next:
-  %i = phi i64 [ 0, %entry ], [ %i1, %good ]
-  %done = icmp eq i64 %i, %total
-  br i1 %done, label %yes, label %one
-one:
-  %guard = getelementptr %Guard, ptr %guards, i64 %i
   %place.p = getelementptr %Guard, ptr %guard, i64 0, i32 7
   %place = load i64, ptr %place.p
   %unread = icmp eq i64 %place, -1
-  br i1 %unread, label %good, label %compare
+  br i1 %unread, label %yes, label %compare
 compare:
   %at = getelementptr i64, ptr %frame, i64 %place
   %first = load i64, ptr %at
@@ -711,7 +758,50 @@ compare:
   %behind = icmp ule i64 %target.end, %first
   %apart = or i1 %before, %behind
   %fine = or i1 %itself, %apart
-  br i1 %fine, label %good, label %no
+  ret i1 %fine
+yes:
+  ret i1 true
+}
+
+; the same of all tensors among the arguments, and in lists of them
+define internal i1 @apart(ptr %call, i64 %total, ptr %frame, ptr %target.guard, i64 %target) {
+entry:
+  %guards.p = getelementptr %Call, ptr %call, i64 0, i32 6
+  %guards = load ptr, ptr %guards.p
+  %target.bytes.p = getelementptr %Guard, ptr %target.guard, i64 0, i32 9
+  %target.bytes = load i64, ptr %target.bytes.p
+  %target.end = add i64 %target, %target.bytes
+  br label %next
+next:
+  %i = phi i64 [ 0, %entry ], [ %i1, %good ]
+  %done = icmp eq i64 %i, %total
+  br i1 %done, label %yes, label %one
+one:
+  %guard = getelementptr %Guard, ptr %guards, i64 %i
+  %kind = load i64, ptr %guard
+  %is.list = icmp eq i64 %kind, 4
+  br i1 %is.list, label %items, label %single
+single:
+  %single.apart = call i1 @apart_one(ptr %guard, ptr %frame, i64 %target, i64 %target.end)
+  br i1 %single.apart, label %good, label %no
+items:
+  %count.p = getelementptr %Guard, ptr %guard, i64 0, i32 6
+  %count = load i64, ptr %count.p
+  %first.p = getelementptr %Guard, ptr %guard, i64 0, i32 8
+  %first = load i64, ptr %first.p
+  br label %items.next
+items.next:
+  %j = phi i64 [ 0, %items ], [ %j1, %item.good ]
+  %items.done = icmp eq i64 %j, %count
+  br i1 %items.done, label %good, label %item
+item:
+  %item.number = add i64 %first, %j
+  %item.guard = getelementptr %Guard, ptr %guards, i64 %item.number
+  %item.apart = call i1 @apart_one(ptr %item.guard, ptr %frame, i64 %target, i64 %target.end)
+  br i1 %item.apart, label %item.good, label %no
+item.good:
+  %j1 = add i64 %j, 1
+  br label %items.next
 good:
   %i1 = add i64 %i, 1
   br label %next

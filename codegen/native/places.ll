@@ -77,23 +77,23 @@ entry:
   br label %next
 next:
   %i = phi i64 [ 0, %entry ], [ %i1, %more ]
+  %index.at = phi ptr [ %index.start, %entry ], [ %index.next, %more ]
+  %from = phi ptr [ %from.start, %entry ], [ %from.next, %more ]
+  %to.at = phi ptr [ %to.start, %entry ], [ %to.next, %more ]
   %done = icmp eq i64 %i, %n
   br i1 %done, label %out, label %ask
 ask:
-  %index.far = mul i64 %i, %index.step
-  %index.at = getelementptr i8, ptr %index.start, i64 %index.far
   %far = call i64 @place(ptr %index.at, ptr %data)
   %fits = icmp sge i64 %far, 0
   br i1 %fits, label %more, label %unfit
 more:
-  %from.far = mul i64 %i, %from.step
-  %from = getelementptr i8, ptr %from.start, i64 %from.far
-  %to.far = mul i64 %i, %to.step
-  %to.all = add i64 %to.far, %far
-  %to = getelementptr i8, ptr %to.start, i64 %to.all
+  %to = getelementptr i8, ptr %to.at, i64 %far
   %value = load i@BITS@, ptr %from, align 1
   store i@BITS@ %value, ptr %to, align 1
   %i1 = add i64 %i, 1
+  %index.next = getelementptr i8, ptr %index.at, i64 %index.step
+  %from.next = getelementptr i8, ptr %from, i64 %from.step
+  %to.next = getelementptr i8, ptr %to.at, i64 %to.step
   br label %next
 unfit:
   store i8 1, ptr @opweave_unfit

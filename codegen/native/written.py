@@ -232,12 +232,14 @@ class Written:
                 continue
             tensors = tensors_in(value)
             if tensors is value:
-                if target is not None:
-                    raise NotTaped("a list of tensors beside one that is written")
+                if any(t is target for t in tensors):
+                    raise NotTaped("what is written, in a list")
                 guards += _guard_of_list(words, tensors, len(given) + len(of_items) // _GUARD)
             for t in tensors:
                 is_used = number in read or t is target
-                found = _guard(words, t, number if is_used else -1, target)
+                # What is read while elements are written in any order is apart from these.
+                like = None if tape.is_placed and t is not target else target
+                found = _guard(words, t, number if is_used else -1, like)
                 if tensors is value:
                     of_items += found
                 else:
@@ -349,7 +351,8 @@ class Written:
             raise NotTaped("a write that is recorded")
         out = tape.value(written).buffer
         writes = [loop for loop in tape.loops if getattr(loop.operands[-1].value, "buffer", -1) == out]
-        if overlaps_itself(target._sizes, target._strides) or len(writes) != 1 or writes != tape.loops[-1:]:
+        is_last = tape.is_placed or len(writes) == 1 and writes == tape.loops[-1:]
+        if overlaps_itself(target._sizes, target._strides) or not is_last:
             raise NotTaped("a write that is not the last step")
         which = next(i for i, v in enumerate(given) if v is target)
         if recorded and target._view_of is not None:

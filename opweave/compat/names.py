@@ -40,6 +40,8 @@ from opweave.registry.higher_order import HigherOrderOperator
 from opweave.registry.keys import DispatchKey, DispatchKeySet, DispatchMode, state
 from opweave.registry.library import Library
 from opweave.registry.op import OpOverload, OpOverloadPacket, ops, registry
+from opweave.registry.overridable import disabled
+from opweave.registry.overriding import DisableTorchFunction, DisableTorchFunctionSubclass
 from opweave.registry.random_state import get_rng_state, set_rng_state
 from opweave.registry.tags import Tag
 from opweave.registry.tensor import Tensor
@@ -100,6 +102,15 @@ class DLDeviceType(enum.IntEnum):
     kDLCUDA = 2
     kDLCUDAHost = 3
     kDLCUDAManaged = 13
+
+
+def _cpu_capability() -> str:
+    """The instructions that PyTorch would be dispatched by on this machine, by their name there."""
+    found: Any = np.show_config(mode="dicts")
+    features = found.get("SIMD Extensions", {}).get("found", []) + found.get("SIMD Extensions", {}).get("baseline", [])
+    if any(name.startswith(("AVX512", "X86_V4")) for name in features):
+        return "AVX512"
+    return "AVX2" if any(name in ("AVX2", "X86_V3") for name in features) else "DEFAULT"
 
 
 def is_compiling() -> bool:
@@ -352,6 +363,7 @@ PRESENT: dict[str, dict[str, Any]] = {
         "enabled": False, "benchmark": False, "deterministic": False, "allow_tf32": False, "is_available": _no,
         "version": _none,
     },
+    "torch.backends.cpu": {"get_cpu_capability": _cpu_capability},
     "torch.backends.mps": {"is_available": _no, "is_built": _no},
     "torch.backends.mkldnn": {"enabled": False, "is_available": _no},
     "torch.backends.kleidiai": {"is_available": _no},
@@ -432,7 +444,8 @@ PRESENT: dict[str, dict[str, Any]] = {
     "torch._C": {
         "Tag": Tag, "DispatchKey": _Keys(), "_log_api_usage_once": _none, "_log_api_usage_metadata": _none,
         "_are_functorch_transforms_active": _no, "_get_tracing_state": _none, "DispatchKeySet": DispatchKeySet,
-        "DisableTorchFunctionSubclass": contextlib.nullcontext, "DisableTorchFunction": contextlib.nullcontext,
+        "DisableTorchFunctionSubclass": DisableTorchFunctionSubclass, "DisableTorchFunction": DisableTorchFunction,
+        "_disabled_torch_function_impl": disabled, "_disabled_torch_dispatch_impl": disabled,
     },
     "torch.distributed": {
         "is_available": _no, "is_initialized": _no, "is_nccl_available": _no, "is_torchelastic_launched": _no,
@@ -540,6 +553,8 @@ PLACES: dict[str, str] = {
     "torch.distributions.constraint_registry": "opweave.distributions.registries",
     "torch.return_types": "opweave.registry.return_types",
     "torch.utils.data.dataloader": "opweave.utils.data.loader",
+    "torch.utils.data._utils": "opweave.utils.data",
+    "torch.utils.data._utils.collate": "opweave.utils.data",
     "torch.optim.adamw": "opweave.optim.adaptive",
     "torch.optim.adam": "opweave.optim.adaptive",
     "torch.optim.sgd": "opweave.optim.descent",

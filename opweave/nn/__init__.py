@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from opweave.nn.modules.rnn import *
     from opweave.nn.modules.sparse import *
     from opweave.nn.modules.transformer import *
-    from opweave.nn.parameter import Buffer, Parameter
+    from opweave.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 #: The classes of each file of `opweave.nn.modules`.
 _FILES = {
@@ -38,11 +38,13 @@ _FILES = {
     "Unfold Upsample UpsamplingBilinear2d UpsamplingNearest2d",
     "adaptive": "AdaptiveLogSoftmaxWithLoss",
     "attention": "MultiheadAttention",
-    "batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d InstanceNorm1d InstanceNorm2d InstanceNorm3d",
+    "batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyBatchNorm1d "
+    "LazyBatchNorm2d LazyBatchNorm3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d",
     "container": "ModuleDict ModuleList ParameterDict ParameterList Sequential",
-    "conv": "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d",
+    "conv": "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LazyConv1d LazyConv2d LazyConv3d "
+    "LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d",
     "dropout": "AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout",
-    "linear": "Bilinear Identity Linear",
+    "linear": "Bilinear Identity LazyLinear Linear",
     "linear_loss": "LinearCrossEntropyLoss",
     "loss": "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss "
     "HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MSELoss MarginRankingLoss "
@@ -61,7 +63,7 @@ _FILES = {
 }
 _WHERE = {
     **{name: f"opweave.nn.modules.{file}" for file, names in _FILES.items() for name in names.split()},
-    **dict.fromkeys(("Parameter", "Buffer"), "opweave.nn.parameter"),
+    **dict.fromkeys(("Parameter", "Buffer", "UninitializedBuffer", "UninitializedParameter"), "opweave.nn.parameter"),
     "LinearCrossEntropyOptions": "opweave.nn.linear_cross_entropy",
 }
 _PARTS = frozenset({"attention", "functional", "init", "modules", "parameter", "utils"})

@@ -28,8 +28,9 @@ from opweave.registry.autograd.tangents import note_gradient
 from opweave.registry.errors import ArgumentError, AutogradError
 from opweave.registry.hooks import Hook
 from opweave.registry.interrupts import surely
-from opweave.registry.keys import ANOMALY, DUAL, GRAD, state
+from opweave.registry.keys import ANOMALY, DUAL, FUNCTION_MODE, GRAD, OVERRIDDEN, state
 from opweave.registry.op import ops
+from opweave.registry.overridable import TensorMeta
 from opweave.registry.tensor import Tensor, describe
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
@@ -174,6 +175,8 @@ def run(
     watched = state.include & ANOMALY
     before, outer = state.exclude, state.__dict__.get("backward_pass")
     state.exclude = before & ~GRAD if create_graph else before | GRAD
+    if TensorMeta.asking is not None or state.include & FUNCTION_MODE:
+        state.exclude |= OVERRIDDEN | FUNCTION_MODE  # formulas are no calls of the user's
     state.__dict__["backward_pass"] = BackwardPass(roots, counts, useful)
     try:  # and no `with`, whose end the handler of a signal could prevent
         for (node, number), grad in zip(roots, grads, strict=True):

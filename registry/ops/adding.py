@@ -7,19 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from opweave.registry.ops.combining import FEW, combine_at
 from opweave.registry.ops.outer_places import add_rows, is_large, outer_places
 from opweave.registry.scalar import convert_into, converted
 from opweave.registry.tensor import Tensor
 
 #: Elements of a row from which on it is worth a call of its own.
 _LONG_ROW = 32
-#: How many times as many elements as are added make it worth to look which of them are named.
-_FEW = 4
 
 
 def add_at(self: Tensor, target: Any, where: Any, source: Any) -> None:
     """Add at places that may repeat; half types are summed in float32, and each sum is rounded once."""
     xp = self._device.xp
+    if xp is np and combine_at("add", target, where, source):
+        return
     if self._dtype.compute is self._dtype:
         _add_at(xp, target, where, source)
         return
@@ -47,7 +48,7 @@ def _named(target: Any, where: Any) -> tuple[tuple[Any, ...], Any] | None:
     if not parts or not all(isinstance(part, np.ndarray) and part.dtype.kind == "i" for part in parts):
         return None
     count = math.prod((*np.broadcast_shapes(*(part.shape for part in parts)), *target.shape[len(parts) :]))
-    if not count or count * _FEW > target.size:
+    if not count or count * FEW > target.size:
         return None
     places = np.zeros((), np.int64)
     for part, size in zip(parts, target.shape, strict=False):

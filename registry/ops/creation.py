@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from opweave.registry import dtypes
+from opweave.registry import dtypes, subclasses
 from opweave.registry.autograd.graph import reach
 from opweave.registry.batched import Level
 from opweave.registry.batching import bound, call, channels_last, front, wrap
@@ -18,7 +18,7 @@ from opweave.registry.errors import ArgumentError, ShapeError
 from opweave.registry.fake_context import LITERAL
 from opweave.registry.hooks import Hook
 from opweave.registry.kernels import fallthrough_kernel
-from opweave.registry.keys import AUTOGRAD_KEYS, DispatchKey, state
+from opweave.registry.keys import AUTOGRAD_KEYS, OVERRIDDEN, DispatchKey, state
 from opweave.registry.memory_format import CHANNELS_LAST, contiguous_format, format_strides, preserve_format
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.data import as_array, shared
@@ -451,6 +451,8 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """
     wanted = None if dtype is None else as_dtype(dtype, "tensor")
     if isinstance(data, Tensor):
+        if data._keys & OVERRIDDEN:
+            data = subclasses.as_subclass(data, Tensor)  # what is made is no tensor of a subclass
         return ops.aten._to_copy.default(data, dtype=wanted, device=device)
     if state.modes and _holds_symbols(data):
         return _of_symbols(data, wanted, device)

@@ -97,6 +97,7 @@ PACKETS = {
     ),
     "fourier": "_fft_c2c/s _fft_r2c/s _fft_c2r/s",
     "gaussian": "special_erfcx/s special_log_ndtr/s special_entr/s",
+    "grid_sampling": "grid_sampler_2d grid_sampler_3d grid_sampler grid_sampler_2d_backward grid_sampler_3d_backward",
     "histograms": (
         "histogram/sn _histogramdd_bin_edges/slmi _histogramdd_from_bin_tensors/s _histogramdd_from_bin_cts/smi "
         "histogramdd/sn"
@@ -164,7 +165,7 @@ PACKETS = {
         "sum/s mean/s prod/s amax/s amin/s max/sn min/sn any/s all/s argmax/s argmin/s aminmax/sn logsumexp/s "
         "count_nonzero/smi nansum/s nanmean/s"
     ),
-    "resample": "upsample_nearest2d/s upsample_bilinear2d/s grid_sampler_2d grid_sampler_3d grid_sampler",
+    "resample": "upsample_nearest2d/s upsample_bilinear2d/s",
     "resample_filters": "upsample_bicubic2d/s _upsample_bilinear2d_aa/s _upsample_bicubic2d_aa/s",
     "reshape": (
         "view/smi _unsafe_view/smi reshape/smi contiguous/s flatten/s ravel/s unflatten/s view_as/s unfold/s "

@@ -17,6 +17,7 @@ from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.fake_context import dynamic_size
 from opweave.registry.op import ops
 from opweave.registry.ops.adding import add_at
+from opweave.registry.ops.combining import are_within
 from opweave.registry.ops.kinds import (
     InplaceDecl,
     Place,
@@ -161,6 +162,8 @@ def check_range(op: str, array: Any, size: int, dim: int, lowest: int) -> None:
     if array.size:
         # What is expanded has its numbers once.
         array = array[tuple([slice(None) if step else slice(1) for step in array.strides])]
+        if are_within(array, lowest, size):
+            return
         least, most = int(array.min()), int(array.max())
         if least < lowest or most >= size:
             worst = least if least < lowest else most

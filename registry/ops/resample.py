@@ -1,4 +1,4 @@
-"""Images at other sizes, and at places that a grid names.
+"""Images at other sizes.
 
 Everything is a gather at computed places and a weighted sum, which a compiler fuses to one kernel. Places and weights
 are computed in float32 (float64 for float64 images), half types too, and the result is rounded once.
@@ -6,8 +6,6 @@ are computed in float32 (float64 for float64 images), half types too, and the re
 
 from __future__ import annotations
 
-import functools
-import itertools
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -16,7 +14,6 @@ import numpy as np
 
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.copies import format_of, laid_out, rounded, spec_like, widened
 from opweave.registry.ops.kinds import composite
@@ -25,7 +22,7 @@ from opweave.registry.ops.row_pieces import pieces_of_rows
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.scalar import convert_into, converted
 from opweave.registry.spec import TensorSpec
-from opweave.registry.tensor import Tensor, allocate_like, describe
+from opweave.registry.tensor import Tensor, allocate_like
 
 # ---- other sizes ---------------------------------------------------------------------------------------------------
 
@@ -305,204 +302,6 @@ def upsample_bilinear2d_vec(
     return ops.aten.upsample_bilinear2d.default(input, sizes, align_corners, *(scale_factors or (None, None)))
 
 
-# ---- places of a grid ----------------------------------------------------------------------------------------------
-
-_BILINEAR, _NEAREST, _BICUBIC = 0, 1, 2
-_ZEROS, _BORDER, _REFLECTION = 0, 1, 2
-
-
-def _unnormalized(at: Tensor, size: int, align_corners: bool) -> Tensor:
-    """Places of [-1, 1] in elements: -1 and 1 are the centres of the outer elements, or the outer edges."""
-    aten = ops.aten
-    if align_corners:
-        return aten.mul.Tensor(aten.add.Tensor(at, 1), (size - 1) / 2)
-    return aten.div.Tensor(aten.sub.Tensor(aten.mul.Tensor(aten.add.Tensor(at, 1), size), 1), 2)
-
-
-def _limited(at: Tensor, size: int) -> Tensor:
-    """Places moved to the border, which has no slope itself; NaN to the first."""
-    aten = ops.aten
-    low = aten.where(aten.gt(at, 0), at, 0.0)
-    return aten.where(aten.lt(low, size - 1), low, aten.full_like.default(low, size - 1))
-
-
-def _reflected(at: Tensor, size: int, align_corners: bool) -> Tensor:
-    """Places mirrored at the outer elements' centres (edges) until they are between them."""
-    aten = ops.aten
-    twice, low = (2 * (size - 1), 0.0) if align_corners else (2 * size, -0.5)
-    if twice == 0:
-        return aten.mul.Tensor(at, 0.0)
-    far = aten.abs.default(aten.sub.Tensor(at, low))
-    over = aten.sub.Tensor(far, aten.mul.Tensor(aten.trunc.default(aten.div.Tensor(far, twice)), twice))
-    back = aten.add.Tensor(aten.neg.default(over), twice)
-    return aten.add.Tensor(aten.minimum.default(over, back), low)
-
-
-def _brought_in(at: Tensor, size: int, padding_mode: int, align_corners: bool) -> Tensor:
-    if padding_mode == _REFLECTION:
-        at = _reflected(at, size, align_corners)
-    return at if padding_mode == _ZEROS else _limited(at, size)
-
-
-def _at(input: Tensor, places: Sequence[Tensor]) -> Tensor:
-    """(batch, channels, *places) of the image's elements at whole places of each dimension, 0 outside."""
-    aten = ops.aten
-    sizes = input._sizes[2:]
-    inside: Any = None
-    for at, size in zip(places, sizes, strict=True):
-        within = aten.logical_and.default(aten.ge(at, 0), aten.lt(at, size))
-        inside = within if inside is None else aten.logical_and.default(inside, within)
-    flat: Any = None
-    for at, size in zip(places, sizes, strict=True):
-        place = rounded(aten.where(inside, at, 0.0), dtypes.int64)
-        flat = place if flat is None else aten.add.Tensor(aten.mul.Tensor(flat, size), place)
-    ones = [1] * len(sizes)
-    batch, channel = (
-        aten.view.default(aten.arange.default(n, dtype=dtypes.int64, device=input._device), shape)
-        for n, shape in ((input._sizes[0], [-1, 1, *ones]), (input._sizes[1], [1, -1, *ones]))
-    )
-    image = aten.view.default(input, [*input._sizes[:2], math.prod(sizes)])
-    found = aten.index.Tensor(image, [batch, channel, aten.unsqueeze.default(flat, 1)])
-    return aten.where(aten.unsqueeze.default(inside, 1), found, 0.0)
-
-
-def _between_corners(source: Tensor, places: Sequence[Tensor]) -> Tensor:
-    """The mean of the elements around each place, by how near they are."""
-    aten = ops.aten
-    before = [aten.floor.default(at) for at in places]
-    behind = [aten.add.Tensor(at, 1) for at in before]
-    to_before = [aten.sub.Tensor(at, low) for at, low in zip(places, before, strict=True)]
-    to_behind = [aten.sub.Tensor(high, at) for at, high in zip(places, behind, strict=True)]
-    total: Any = None
-    for far in itertools.product((False, True), repeat=len(places)):
-        corner = [b if is_far else a for a, b, is_far in zip(before, behind, far, strict=True)]
-        shares = [a if is_far else b for a, b, is_far in zip(to_before, to_behind, far, strict=True)]
-        weight = functools.reduce(aten.mul.Tensor, shares)
-        part = aten.mul.Tensor(_at(source, corner), aten.unsqueeze.default(weight, 1))
-        total = part if total is None else aten.add.Tensor(total, part)
-    return total
-
-
-def _check_grid(op: str, input: Tensor, grid: Tensor, mode: int, padding_mode: int) -> None:
-    """Whether the arguments are an image of as many dimensions as a place has, and a grid for it."""
-    both, spatial = [input, grid], 3 if op == "grid_sampler_3d" else 2
-    if mode not in (_BILINEAR, _NEAREST, _BICUBIC) or padding_mode not in (_ZEROS, _BORDER, _REFLECTION):
-        raise ArgumentError(
-            f"{op}: unknown mode", got=f"interpolation_mode={mode}, padding_mode={padding_mode}",
-            hint="modes are bilinear, nearest, bicubic; paddings zeros, border, reflection",
-        )  # fmt: skip
-    if mode == _BICUBIC and spatial == 3:
-        raise ShapeError(f"{op}: bicubic is for images", got=describe(both), hint="bilinear")
-    if input._dtype not in FLOATING or grid._dtype is not input._dtype:
-        raise DTypeError(f"{op}: image and grid must have one floating type", got=describe(both))
-    wanted = spatial + 2
-    if input.ndim != wanted or grid.ndim != wanted or grid._sizes[-1] != spatial or grid._sizes[0] != input._sizes[0]:
-        image, places = ("depth, height", "depth, rows") if spatial == 3 else ("height", "rows")
-        raise ShapeError(
-            f"{op}: expected an image (batch, channels, {image}, width) and a grid (batch, {places}, columns,"
-            f" {spatial})",
-            got=describe(both),
-        )
-    if any(n == 0 for n in input._sizes[2:]):
-        raise ShapeError(f"{op}: the image has no elements", got=describe(both))
-
-
-def _places_of(grid: Tensor, sizes: Sequence[int], align_corners: bool) -> list[Tensor]:
-    """The places of a grid in elements, in the order of the image's dimensions; a grid has the last one first."""
-    wide = widened(ops.aten.contiguous.default(grid))
-    last = len(sizes) - 1
-    return [_unnormalized(ops.aten.select.int(wide, -1, last - d), size, align_corners) for d, size in enumerate(sizes)]
-
-
-def _cubic(share: Tensor) -> list[Tensor]:
-    """The weights of the four elements around a place (Keys 1981, with a = -0.75)."""
-    a = -0.75
-
-    def near(x: Any) -> Any:
-        return ((a + 2) * x - (a + 3)) * x * x + 1
-
-    def far(x: Any) -> Any:
-        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-
-    rest = 1 - share  # type: ignore[operator]  # bound by the surface
-    return [far(share + 1), near(share), near(rest), far(rest + 1)]  # type: ignore[operator]
-
-
-@composite(
-    "aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)"
-    " -> Tensor",
-    explicit=True,
-    autocast={"cpu": "fp32"},
-    outs="out",
-)
-def grid_sampler_2d(
-    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
-) -> Tensor:
-    """The image at the places (x, y) of a grid, -1 and 1 being its borders."""
-    _check_grid("grid_sampler_2d", input, grid, interpolation_mode, padding_mode)
-    if interpolation_mode != _BICUBIC:
-        return _sampled(input, grid, interpolation_mode, padding_mode, align_corners)
-    aten = ops.aten
-    source = widened(aten.contiguous.default(input))
-    y, x = _places_of(grid, input._sizes[2:], align_corners)
-    height, width = input._sizes[2:]
-    options = padding_mode, align_corners
-    left, top = aten.floor.default(x), aten.floor.default(y)
-    across, down = _cubic(aten.sub.Tensor(x, left)), _cubic(aten.sub.Tensor(y, top))
-    total: Any = None
-    for i, weight in enumerate(down):
-        row = _brought_in(aten.add.Tensor(top, i - 1), height, *options)
-        line: Any = None
-        for j, other in enumerate(across):
-            column = _brought_in(aten.add.Tensor(left, j - 1), width, *options)
-            # A place mirrored at an edge may lie on it.
-            part = _at(source, [aten.floor.default(row), aten.floor.default(column)])
-            part = aten.mul.Tensor(part, aten.unsqueeze.default(other, 1))
-            line = part if line is None else aten.add.Tensor(line, part)
-        line = aten.mul.Tensor(line, aten.unsqueeze.default(weight, 1))
-        total = line if total is None else aten.add.Tensor(total, line)
-    return rounded(total, input._dtype)
-
-
-def _sampled(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
-    """The nearest elements, or the means of those around, of an image of any number of dimensions."""
-    source, sizes = widened(ops.aten.contiguous.default(input)), input._sizes[2:]
-    places = _places_of(grid, sizes, align_corners)
-    places = [_brought_in(at, n, padding_mode, align_corners) for at, n in zip(places, sizes, strict=True)]
-    if interpolation_mode == _NEAREST:
-        found = _at(source, [ops.aten.round.default(at) for at in places])
-    else:
-        found = _between_corners(source, places)
-    return rounded(found, input._dtype)
-
-
-@composite(
-    "aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)"
-    " -> Tensor",
-    explicit=True,
-    autocast={"cpu": "fp32"},
-    outs="out",
-)
-def grid_sampler_3d(
-    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
-) -> Tensor:
-    """The volume at the places (x, y, z) of a grid, -1 and 1 being its borders."""
-    _check_grid("grid_sampler_3d", input, grid, interpolation_mode, padding_mode)
-    return _sampled(input, grid, interpolation_mode, padding_mode, align_corners)
-
-
-@composite(
-    "aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)"
-    " -> Tensor",
-    autocast={"cpu": "fp32", "cuda": "promote"},
-)
-def grid_sampler(
-    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
-) -> Tensor:
-    op = ops.aten.grid_sampler_3d if input.ndim == 5 else ops.aten.grid_sampler_2d
-    return op.default(input, grid, interpolation_mode, padding_mode, align_corners)
-
-
 # ---- samples -------------------------------------------------------------------------------------------------------
 
 
@@ -535,29 +334,7 @@ def _(make: Make) -> Samples:
     yield (make(2, 3, 5, 4), None, False, [1.5, 0.7]), {}
 
 
-@grid_sampler_2d.with_samples
-def _(make: Make) -> Samples:
-    for mode in (_BILINEAR, _NEAREST, _BICUBIC):
-        for padding in (_ZEROS, _BORDER, _REFLECTION):
-            yield (make(2, 3, 4, 5), make(2, 2, 3, 2, low=-1.7, high=1.7), mode, padding, padding == mode), {}
-    yield (make(1, 2, 4, 5), make(1, 0, 3, 2), 0, 0, False), {}
-
-
-@grid_sampler_3d.with_samples
-def _(make: Make) -> Samples:
-    for mode in (_BILINEAR, _NEAREST):
-        for padding in (_ZEROS, _BORDER, _REFLECTION):
-            yield (make(2, 3, 2, 4, 5), make(2, 1, 2, 3, 3, low=-1.7, high=1.7), mode, padding, padding == mode), {}
-    yield (make(1, 2, 3, 4, 5), make(1, 2, 0, 3, 3), 0, 0, False), {}
-
-
-@grid_sampler.with_samples
-def _(make: Make) -> Samples:
-    yield (make(2, 3, 4, 5), make(2, 2, 3, 2, low=-1.5, high=1.5), 0, 0, False), {}
-    yield (make(2, 3, 2, 4, 5), make(2, 1, 2, 3, 3, low=-1.5, high=1.5), 0, 0, False), {}
-
-
-for _decl in (upsample_bilinear2d, upsample_bilinear2d_vec, grid_sampler_2d, grid_sampler_3d, grid_sampler):
+for _decl in (upsample_bilinear2d, upsample_bilinear2d_vec):
     _decl.sample_dtypes = FLOATING
 for _decl in (upsample_nearest2d, upsample_nearest2d_vec):
     _decl.sample_dtypes = (*FLOATING, dtypes.uint8)

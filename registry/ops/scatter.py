@@ -15,12 +15,14 @@ from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.memory_format import contiguous_format
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.adding import add_at
+from opweave.registry.ops.combining import combine
 from opweave.registry.ops.gradients import conjugate
 from opweave.registry.ops.indexing import check_range, gather_places, sample_places, sample_sources
 from opweave.registry.ops.joining import atleast_1d
-from opweave.registry.ops.kinds import Scatter, composite, declare_copied_back, extern, scatter as scattering
+from opweave.registry.ops.kinds import Scatter, composite, declare_copied_back, reducing_scatter, scatter as scattering
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import as_element
+from opweave.registry.scalar import convert_into, converted
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.strided import wrap_dim
 from opweave.registry.tensor import Tensor, allocate_like, describe
@@ -45,22 +47,28 @@ def _scatter_spec(self: Tensor, dim: int, index: Tensor, src: Tensor) -> TensorS
     return contiguous(self._sizes, self._dtype, self._device)
 
 
-def _scattered(self: Tensor, dim: int, index: Tensor, src: Tensor, write: Callable[[Any, Any, Any], None]) -> Tensor:
+_Write = Callable[[Any, Any, Any], None]
+
+
+def _scattered(self: Tensor, dim: int, index: Tensor, src: Tensor, kind: str, write: _Write) -> Tensor:
     """A copy, with the source written at the places the index names."""
     out = allocate_like(_scatter_spec(self, dim, index, src))
     out._array[...] = self._array
-    _scatter_into(out, dim, index, src, write)
+    _scatter_into(out, dim, index, src, kind, write)
     return out
 
 
-def _scatter_into(out: Tensor, dim: int, index: Tensor, src: Tensor, write: Callable[[Any, Any, Any], None]) -> None:
-    """Write the source into a tensor that shares no memory with it."""
+def _scatter_into(out: Tensor, dim: int, index: Tensor, src: Tensor, kind: str, write: _Write) -> None:
+    """Write the source into a tensor that shares no memory with it, natively (as in `combine`) or by a function."""
     if index.numel():
         axis = wrap_dim(dim, out.ndim, "scatter")
         target, places, source = (t._array.reshape(t._sizes or (1,)) for t in (out, index, src))
+        part = tuple([slice(0, n) for n in places.shape])
+        if kind and out._device.is_host and combine(kind, target, places, source[part], axis, 0):
+            return
         check_range("scatter", places, target.shape[axis], axis, lowest=0)
-        part = tuple(slice(0, n) for n in places.shape)
-        if not axis and not any(places.strides[1:]) and places.shape[1:] == target.shape[1:]:
+        is_rows = not axis and not any(places.strides[1:]) and places.shape[1:] == target.shape[1:]
+        if kind and is_rows:
             # One index for each row, expanded.
             write(target, (places[(slice(None), *(0,) * (places.ndim - 1))],), source[part])
             return
@@ -69,14 +77,14 @@ def _scatter_into(out: Tensor, dim: int, index: Tensor, src: Tensor, write: Call
         write(target, tuple(where), source[part])
 
 
-def _touching(write: Callable[[Tensor, Any, Any, Any], None]) -> Callable[..., bool]:
+def _touching(kind: str, write: Callable[[Tensor, Any, Any, Any], None]) -> Callable[..., bool]:
     def scatter_in_place(self: Tensor, dim: int, index: Tensor, src: Tensor) -> bool:
         _scatter_spec(self, dim, index, src)
         if not self._device.is_host or not all(t._device is self._device for t in (index, src)):
             return False
         if any(np.may_share_memory(self._array, t._array) for t in (index, src)):
             return False
-        _scatter_into(self, dim, index, src, lambda *parts: write(self, *parts))
+        _scatter_into(self, dim, index, src, kind, lambda *parts: write(self, *parts))
         return True
 
     return scatter_in_place
@@ -104,7 +112,7 @@ def _scatter_add_target(self: Tensor, dim: int, index: Tensor, src: Tensor) -> S
 )  # fmt: skip
 def scatter(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with `out[index[i][j]][j] = src[i][j]` for dimension 0, and so on."""
-    return _scattered(self, dim, index, src, _write)
+    return _scattered(self, dim, index, src, "last", _write)
 
 
 @scattering(
@@ -113,11 +121,11 @@ def scatter(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 )  # fmt: skip
 def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with `out[index[i][j]][j] += src[i][j]` for dimension 0, and so on."""
-    return _scattered(self, dim, index, src, lambda *parts: add_at(self, *parts))
+    return _scattered(self, dim, index, src, "add", lambda *parts: add_at(self, *parts))
 
 
-aten.scatter_.src.decl.touching = _touching(lambda _, *parts: _write(*parts))
-aten.scatter_add_.default.decl.touching = _touching(add_at)
+aten.scatter_.src.decl.touching = _touching("last", lambda _, *parts: _write(*parts))
+aten.scatter_add_.default.decl.touching = _touching("add", add_at)
 
 
 @composite(
@@ -169,10 +177,12 @@ _UFUNCS = {"sum": "add", "prod": "multiply", "mean": "add", "amax": "maximum", "
 _BOOL_UFUNCS = {"sum": "logical_or", "prod": "logical_and", "amax": "logical_or", "amin": "logical_and"}
 
 
-@extern(
+@reducing_scatter(
     "aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True)"
     " -> Tensor",
     spec=_scatter_reduce_spec,
+    target=_scatter_target,
+    identity=_identity,
     out=True,
     inplace=True,
 )
@@ -186,26 +196,39 @@ def scatter_reduce(
     _scatter_reduce_spec(self, dim, index, src, reduce)
     xp = self._device.xp
     dtype = self._dtype
-    combine = getattr(xp, (_BOOL_UFUNCS if dtype is dtypes.bool_ else _UFUNCS)[reduce])
+    names = _BOOL_UFUNCS if dtype is dtypes.bool_ else _UFUNCS
+    axis = wrap_dim(dim, self.ndim, "scatter")
+
+    def put(kind: str, target: Any, where: Any, source: Any) -> None:
+        index_of_axis = where[axis] if len(where) > axis else None
+        if xp is np and isinstance(index_of_axis, np.ndarray) and index_of_axis.ndim == target.ndim:
+            whole = np.broadcast_to(np.asarray(source, target.dtype), index_of_axis.shape)
+            if combine(kind, target, index_of_axis, whole, axis, 0):
+                return
+        if kind == "last":
+            target[where] = source
+        else:
+            getattr(xp, kind).at(target, where, source)
 
     def write(target: Any, where: Any, source: Any) -> None:
-        work = target if dtype.compute is dtype else target.astype(dtype.compute.numpy)
+        work = target if dtype.compute is dtype else converted(target, dtype.compute.numpy)
         if not include_self:
-            work[where] = _identity(reduce, dtype)
+            put("last", work, where, _identity(reduce, dtype))
         with np.errstate(all="ignore"):
-            combine.at(work, where, source.astype(work.dtype))
+            put(names[reduce], work, where, source if source.dtype == work.dtype else converted(source, work.dtype))
             if reduce == "mean":
                 count = xp.full(work.shape, int(include_self), np.int64)
-                xp.add.at(count, where, 1)
+                put("add", count, where, 1)
                 count = xp.maximum(count, 1)
                 exact = dtype.kind in "iu"
                 if exact:
                     work = (work // count).astype(work.dtype)
                 else:
                     work = work / count.astype(work.dtype)
-            target[...] = work
+            if work is not target:
+                convert_into(target, work)
 
-    return _scattered(self, dim, index, src, write)
+    return _scattered(self, dim, index, src, "", write)
 
 
 # ---- elements that are added or multiplied -------------------------------------------------------------------------

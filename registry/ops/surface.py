@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from opweave.registry import binding, constructor, dtypes, families, replay
+from opweave.registry import binding, constructor, dtypes, families, overriding, replay, subclasses
 from opweave.registry.autograd import surface as autograd_surface
 from opweave.registry.errors import DTypeError, UnsupportedError
 from opweave.registry.memory_format import strided
@@ -399,6 +399,8 @@ def _bind(name: str, value: Any) -> None:
     elif isinstance(value, (types.FunctionType, binding.Awaited)) and name != "__setitem__":  # which gives nothing
         methods.append(replay.Function(value))
         value = methods[-1]
+        if name.startswith("__"):
+            value.__name__ = name  # of an operator, which is asked about by it
     setattr(Tensor, name, value)
 
 
@@ -447,6 +449,15 @@ def bind() -> None:
                 registry.aliases[f"aten::{alias}{suffix}"] = f"aten::{name}{suffix}"
                 if alias + suffix not in taken:
                     setattr(Tensor, alias + suffix, getattr(ops.aten, name + suffix))
+    overriding.as_called.append(_as_called)
+    subclasses.bind()
+
+
+def _as_called(packet: Any) -> Any:
+    """What Python calls an op by: the function of the package, else the method."""
+    if packet.namespace != "aten":
+        return packet
+    return functions().get(packet.opname) or vars(Tensor).get(packet.opname) or packet
 
 
 #: Modules of the package whose functions are the ops of a prefix: `aten::linalg_inv` is `opweave.linalg.inv`.

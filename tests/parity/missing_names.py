@@ -4,7 +4,6 @@ from __future__ import annotations
 
 _PASSING = "for PyTorch's own use, or of its documentation"
 _OLD = "deprecated in PyTorch"
-_LAZY = "there are no lazy modules"
 _MANY = "for several processes or devices"
 _PIPES = "data pipes, which PyTorch develops no more"
 _UNSTABLE = "new in PyTorch, where it may change"
@@ -17,11 +16,6 @@ MISSING: dict[str, dict[str, str]] = {
     "optim.lr_scheduler": {},
     "optim.swa_utils": {},
     "nn": {
-        _LAZY: (
-            "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d "
-            "LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d "
-            "LazyLinear UninitializedBuffer UninitializedParameter"
-        ),
         _MANY: "DataParallel SyncBatchNorm",
         _LUA: "CrossMapLRN2d",
         _OLD: "Container NLLLoss2d",

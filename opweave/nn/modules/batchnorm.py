@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from opweave.nn import functional as F, init
+from opweave.nn.modules.lazy import SizedByInput
 from opweave.nn.modules.linear import empty
 from opweave.nn.modules.module import Module
-from opweave.nn.parameter import Parameter
+from opweave.nn.parameter import Parameter, UninitializedBuffer
 from opweave.registry.dtypes import int64
 from opweave.registry.errors import ShapeError
 from opweave.registry.op import ops
@@ -249,3 +250,110 @@ class InstanceNorm3d(_InstanceNorm):
     """
 
     _dims = 3
+
+
+class _LazyNorm(SizedByInput, _NormBase):
+    _counted = "num_features"
+
+    def __init__(
+        self,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(0, eps, momentum, False, False)
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        if affine:
+            self._give_parameters(bias, device, dtype)
+        if track_running_stats:
+            self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
+            self.running_var = UninitializedBuffer(device=device, dtype=dtype)
+            self.num_batches_tracked = aten.zeros.default([], dtype=int64, device=device)
+
+    def initialize_parameters(self, input: Tensor) -> None:
+        """Take the number of channels."""
+        if self.has_uninitialized_params():
+            self.num_features = input.shape[1]
+            held: Any = (self.weight, self.bias, self.running_mean, self.running_var)
+            for t in held:
+                if t is not None:
+                    t.materialize((self.num_features,))
+            self.reset_parameters()
+
+
+class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
+    """A `BatchNorm1d` whose `num_features` are the channels of what it is first called with.
+
+    Examples
+    --------
+    >>> opweave.nn.LazyBatchNorm1d()(opweave.ones(3, 2, 4)).shape
+    opweave.Size([3, 2, 4])
+    """
+
+    cls_to_become = BatchNorm1d
+
+
+class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
+    """A `BatchNorm2d` whose `num_features` are the channels of what it is first called with.
+
+    Examples
+    --------
+    >>> opweave.nn.LazyBatchNorm2d()(opweave.ones(3, 2, 4, 4)).shape
+    opweave.Size([3, 2, 4, 4])
+    """
+
+    cls_to_become = BatchNorm2d
+
+
+class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
+    """A `BatchNorm3d` whose `num_features` are the channels of what it is first called with.
+
+    Examples
+    --------
+    >>> opweave.nn.LazyBatchNorm3d()(opweave.ones(3, 2, 4, 4, 4)).shape
+    opweave.Size([3, 2, 4, 4, 4])
+    """
+
+    cls_to_become = BatchNorm3d
+
+
+class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
+    """A `InstanceNorm1d` whose `num_features` are the channels of what it is first called with.
+
+    Examples
+    --------
+    >>> opweave.nn.LazyInstanceNorm1d()(opweave.ones(3, 2, 4)).shape
+    opweave.Size([3, 2, 4])
+    """
+
+    cls_to_become = InstanceNorm1d
+
+
+class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
+    """A `InstanceNorm2d` whose `num_features` are the channels of what it is first called with.
+
+    Examples
+    --------
+    >>> opweave.nn.LazyInstanceNorm2d()(opweave.ones(3, 2, 4, 4)).shape
+    opweave.Size([3, 2, 4, 4])
+    """
+
+    cls_to_become = InstanceNorm2d
+
+
+class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
+    """A `InstanceNorm3d` whose `num_features` are the channels of what it is first called with.
+
+    Examples
+    --------
+    >>> opweave.nn.LazyInstanceNorm3d()(opweave.ones(3, 2, 4, 4, 4)).shape
+    opweave.Size([3, 2, 4, 4, 4])
+    """
+
+    cls_to_become = InstanceNorm3d

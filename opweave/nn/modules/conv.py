@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from opweave.nn import functional as F, init
+from opweave.nn.modules.lazy import SizedByInput
 from opweave.nn.modules.linear import empty
 from opweave.nn.modules.module import Module
 from opweave.nn.parameter import Parameter
@@ -324,4 +325,148 @@ class ConvTranspose3d(_ConvTransposeNd):
     opweave.Size([1, 3, 6, 6, 6])
     """
 
+    _dims = 3
+
+
+class _LazyConv(SizedByInput, _ConvNd):
+    _counted = "in_channels"
+    _dims = 0
+
+    def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
+        """Take the number of channels."""
+        if not self.has_uninitialized_params():
+            return
+        if input.ndim not in (self._dims + 1, self._dims + 2):
+            raise ShapeError(
+                f"{type(self).__name__}: expected an input of {self._dims + 1} dimensions, or {self._dims + 2} with a"
+                " batch", got=describe(input),
+            )  # fmt: skip
+        self.in_channels = input.shape[-self._dims - 1]
+        if self.in_channels % self.groups:
+            raise DomainError(
+                "in_channels must be divisible by groups", got=f"in_channels={self.in_channels}, groups={self.groups}"
+            )
+        inner, outer = self.in_channels, self.out_channels
+        channels = (inner, outer // self.groups) if self.transposed else (outer, inner // self.groups)
+        weight, bias = self._lazy()
+        weight.materialize((*channels, *self.kernel_size))
+        if bias is not None:
+            bias.materialize((outer,))
+        self.reset_parameters()
+
+
+class _LazyForwards(_LazyConv, _Forwards):
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode)
+        self.out_channels = out_channels
+        self._give_parameters(bias, device, dtype)
+
+
+class _LazyTransposed(_LazyConv, _ConvTransposeNd):
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode)
+        self.out_channels = out_channels
+        self._give_parameters(bias, device, dtype)
+
+
+class LazyConv1d(_LazyForwards, Conv1d):
+    """A `Conv1d` whose `in_channels` are those of what it is first called with.
+
+    Examples
+    --------
+    >>> opweave.nn.LazyConv1d(3, 3)(opweave.ones(1, 2, 4)).shape
+    opweave.Size([1, 3, 2])
+    """
+
+    cls_to_become = Conv1d
+    _dims = 1
+
+
+class LazyConv2d(_LazyForwards, Conv2d):
+    """A `Conv2d` whose `in_channels` are those of what it is first called with.
+
+    Examples
+    --------
+    >>> opweave.nn.LazyConv2d(3, 3)(opweave.ones(1, 2, 4, 4)).shape
+    opweave.Size([1, 3, 2, 2])
+    """
+
+    cls_to_become = Conv2d
+    _dims = 2
+
+
+class LazyConv3d(_LazyForwards, Conv3d):
+    """A `Conv3d` whose `in_channels` are those of what it is first called with.
+
+    Examples
+    --------
+    >>> opweave.nn.LazyConv3d(3, 3)(opweave.ones(1, 2, 4, 4, 4)).shape
+    opweave.Size([1, 3, 2, 2, 2])
+    """
+
+    cls_to_become = Conv3d
+    _dims = 3
+
+
+class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
+    """A `ConvTranspose1d` whose `in_channels` are those of what it is first called with.
+
+    Examples
+    --------
+    >>> opweave.nn.LazyConvTranspose1d(3, 3)(opweave.ones(1, 2, 4)).shape
+    opweave.Size([1, 3, 6])
+    """
+
+    cls_to_become = ConvTranspose1d
+    _dims = 1
+
+
+class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
+    """A `ConvTranspose2d` whose `in_channels` are those of what it is first called with.
+
+    Examples
+    --------
+    >>> opweave.nn.LazyConvTranspose2d(3, 3)(opweave.ones(1, 2, 4, 4)).shape
+    opweave.Size([1, 3, 6, 6])
+    """
+
+    cls_to_become = ConvTranspose2d
+    _dims = 2
+
+
+class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):
+    """A `ConvTranspose3d` whose `in_channels` are those of what it is first called with.
+
+    Examples
+    --------
+    >>> opweave.nn.LazyConvTranspose3d(3, 3)(opweave.ones(1, 2, 4, 4, 4)).shape
+    opweave.Size([1, 3, 6, 6, 6])
+    """
+
+    cls_to_become = ConvTranspose3d
     _dims = 3

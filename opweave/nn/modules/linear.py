@@ -6,11 +6,13 @@ import math
 from typing import Any
 
 from opweave.nn import functional as F, init
+from opweave.nn.modules.lazy import SizedByInput
 from opweave.nn.modules.module import Module
 from opweave.nn.parameter import Parameter
-from opweave.registry.errors import DomainError
+from opweave.registry.autograd.mode import no_grad
+from opweave.registry.errors import DomainError, ShapeError
 from opweave.registry.op import ops
-from opweave.registry.tensor import Tensor
+from opweave.registry.tensor import Tensor, describe
 
 aten = ops.aten
 
@@ -87,6 +89,52 @@ class Linear(Module):
     def extra_repr(self) -> str:
         """Sizes."""
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+class LazyLinear(SizedByInput, Linear):
+    """A `Linear` whose `in_features` are those of what it is first called with.
+
+    Parameters
+    ----------
+    out_features : int
+        Size of the last dimension after.
+    bias : bool
+        Whether something is added.
+
+    Examples
+    --------
+    >>> linear = opweave.nn.LazyLinear(3)
+    >>> linear(opweave.ones(1, 2)).shape
+    opweave.Size([1, 3])
+    >>> linear
+    Linear(in_features=2, out_features=3, bias=True)
+    """
+
+    cls_to_become = Linear
+    _counted = "in_features"
+
+    def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+        super().__init__(0, 0, False)
+        self.out_features = out_features
+        self._give_parameters(bias, device, dtype)
+
+    def initialize_parameters(self, input: Tensor) -> None:
+        """Take the size of the last dimension."""
+        if self.has_uninitialized_params():
+            with no_grad():
+                self.in_features = input.shape[-1]
+                weight, bias = self._lazy()
+                weight.materialize((self.out_features, self.in_features))
+                if bias is not None:
+                    bias.materialize((self.out_features,))
+                self.reset_parameters()
+        if self.in_features == 0:  # sizes are a state dict's
+            if input.shape[-1] != self.weight.shape[-1]:
+                raise ShapeError(
+                    f"LazyLinear: the weight that was loaded is for {self.weight.shape[-1]} features",
+                    got=describe([input, self.weight]),
+                )
+            self.in_features = input.shape[-1]
 
 
 class NonDynamicallyQuantizableLinear(Linear):

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from opweave.nn.modules.hooks import Hooked
 from opweave.nn.modules.states import Stateful
-from opweave.nn.parameter import PASSING, Buffer, Parameter
+from opweave.nn.parameter import PASSING, Buffer, Parameter, is_lazy
 from opweave.registry.autograd.mode import no_grad
 from opweave.registry.device import Device, parse_device
 from opweave.registry.dtypes import DType, as_dtype, bfloat16, float16, float32, float64
@@ -389,6 +389,9 @@ class Module(Hooked, Stateful):
         for parameter in held.values():
             if parameter is None:
                 continue
+            if is_lazy(parameter):
+                parameter._convert(fn)
+                continue
             with no_grad():
                 changed = fn(parameter.detach())
             grad = parameter.grad
@@ -398,8 +401,11 @@ class Module(Hooked, Stateful):
             if grad is not None:
                 with no_grad():
                     parameter.grad = fn(grad.detach()).requires_grad_(grad.requires_grad)
-        for name, buffer in self._buffers.items():
-            if buffer is not None:
+        buffers: dict[str, Any] = self._buffers
+        for name, buffer in buffers.items():
+            if is_lazy(buffer):
+                buffer._convert(fn)
+            elif buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
 

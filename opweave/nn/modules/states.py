@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from opweave.nn.parameter import Parameter
+from opweave.nn.parameter import Parameter, is_lazy
 from opweave.registry.autograd.graph import RemovableHandle
 from opweave.registry.autograd.mode import no_grad
 from opweave.registry.errors import ArgumentError, OpweaveError
@@ -196,6 +196,10 @@ class Stateful:
                 f'While copying the parameter named "{key}", expected opweave.Tensor or Tensor-like object from '
                 f"checkpoint but received {type(value).__name__}"
             )
+        if is_lazy(value):
+            if is_lazy(t):
+                return None
+            return f'While copying the parameter named "{key}", the checkpoint has an uninitialized parameter'
         if not t._sizes and value._sizes == (1,):
             value = value[0]  # what versions before 0.4 wrote
         if value._sizes != t._sizes:

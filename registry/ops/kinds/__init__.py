@@ -38,6 +38,7 @@ from opweave.registry.ops.kinds.gather import GatherDecl, Place, Places, Scatter
 from opweave.registry.ops.kinds.generator import GeneratorDecl, generator
 from opweave.registry.ops.kinds.index_map import IndexMapDecl, index_map
 from opweave.registry.ops.kinds.pointwise import PointwiseDecl
+from opweave.registry.ops.kinds.reducing_scatter import reducing_scatter
 from opweave.registry.ops.kinds.reduction import COMBINES, ReductionDecl, normalize_axes, reduced_sizes, reduction
 from opweave.registry.ops.kinds.scan import ScanDecl, scan, wide_type
 from opweave.registry.ops.kinds.view import ViewDecl, view
@@ -61,5 +62,5 @@ __all__ = [
     "WritingDecl", "before_write", "composite", "concat", "declare_copied_back",
     "declare_inplace", "declare_out", "declare_outs",
     "extern", "gather", "generator", "handler", "index_map", "normalize_axes", "pointwise", "reduced_sizes",
-    "reduction", "scan", "scatter", "view", "wide_type", "with_traits",
+    "reducing_scatter", "reduction", "scan", "scatter", "view", "wide_type", "with_traits",
 ]  # fmt: skip

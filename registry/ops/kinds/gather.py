@@ -143,6 +143,22 @@ class Scatter(NamedTuple):
         found = whole | indexed
         return tuple([found[d] for d in range(len(found))])
 
+    def write(self, tape: Tape, whole: Value, values: Value, function: str) -> None:
+        """Have native code write values, of which there are as many or which broadcast, in memory that is a copy."""
+        sizes = self.sizes_by(lambda t: t._sizes)
+        if not math.prod(sizes) or len(values.sizes) > len(sizes):
+            raise NotTaped("nothing to write, or more than that")
+        numbers, memory, data = self.places.written(tape, whole, whole.sizes, sizes)
+        # Elements for one place have to come in their order.
+        if sum(size > 1 and not stride for size, stride in zip(sizes, memory.strides, strict=True)) > 1:
+            raise NotTaped("places in several dimensions")
+        lead = len(sizes) - len(values.sizes)
+        steps = [0 if size == 1 else stride for size, stride in zip(values.sizes, values.strides, strict=True)]
+        if any(size not in (1, n) and size < n for size, n in zip(values.sizes, sizes[lead:], strict=True)):
+            raise NotTaped("values that do not broadcast")
+        values = values._replace(sizes=sizes, strides=(*(0,) * lead, *steps))
+        tape.map(function, [numbers, values], memory, data)
+
     def written(self, call: Call, demand: Demand) -> Demand:
         """The values' element that is written at an index."""
         zero, sizes = call.indices.ZERO, self.values.sizes
@@ -268,26 +284,16 @@ class ScatterDecl(ExternDecl):
         found = self.target(*self.bind(args, kwargs))
         if found is None:
             raise NotTaped(str(self.op))
-        places, sizes = found.places, found.sizes_by(lambda t: t._sizes)
-        source, values = tape.value(places.source), tape.value(found.values)
+        source, values = tape.value(found.places.source), tape.value(found.values)
         made = whole = tape.made(result)
         adds = found.accumulate
         if adds and made.dtype != result._dtype.compute.numpy:
             whole = tape.scratch(made.sizes, np.dtype(np.float32))
             values = tape.converted(values, whole.dtype)
-        if not math.prod(sizes) or len(values.sizes) > len(sizes) or values.dtype != whole.dtype:
+        if values.dtype != whole.dtype:
             raise NotTaped(str(self.op))
         tape.map("copied" if source.dtype == whole.dtype else "cast", [source], whole)
-        numbers, memory, data = places.written(tape, whole, whole.sizes, sizes)
-        # Elements for one place have to come in their order.
-        if sum(size > 1 and not stride for size, stride in zip(sizes, memory.strides, strict=True)) > 1:
-            raise NotTaped("places in several dimensions")
-        lead = len(sizes) - len(values.sizes)
-        steps = [0 if size == 1 else stride for size, stride in zip(values.sizes, values.strides, strict=True)]
-        if any(size not in (1, n) and size < n for size, n in zip(values.sizes, sizes[lead:], strict=True)):
-            raise NotTaped(str(self.op))
-        values = values._replace(sizes=sizes, strides=(*(0,) * lead, *steps))
-        tape.map("added" if adds else "scattered", [numbers, values], memory, data)
+        found.write(tape, whole, values, "added" if adds else "scattered")
         if made is not whole:
             tape.map("cast", [whole], made)
 
