@@ -150,6 +150,60 @@ def test_filters_whose_channels_are_parted() -> None:
     close(found.numpy(), exact, "float32")
 
 
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_several_channels_side_by_side(dtype: str) -> None:
+    """Enough groups of one channel for a register, planes of more rows than are held, steps, layouts."""
+    kind = getattr(ow, dtype)
+    for seed in range(24 if dtype == "float32" else 8):
+        case, draw = Case(seed), random.Random(seed)
+        dims = len(case.kernel)
+        case.groups, filters = draw.choice([(20, 1), (33, 2), (70, 1), (64, 3)])
+        sizes = [
+            max(draw.choice([1, 4, 7, 18, 35] if dims < 3 else [2, 5]) + d * (k - 1) - p, 1)
+            for k, d, p in zip(case.kernel, case.dilation, case.padding, strict=True)
+        ]
+        counts = [
+            (n + 2 * p - d * (k - 1) - 1) // s + 1
+            for n, k, s, p, d in zip(sizes, case.kernel, case.stride, case.padding, case.dilation, strict=True)
+        ]
+        case.x_sizes, case.w_sizes = (2, case.groups, *sizes), (case.groups * filters, 1, *case.kernel)
+        case.y_sizes = 2, case.groups * filters, *counts
+        x, w, y = (
+            case.laid(array, layout).to(kind) for array, layout in zip(case.drawn(seed), case.layouts, strict=True)
+        )
+        exact = case.exact(*(t.to(ow.float64).numpy() for t in (x, w, y)))
+        none = [0] * dims
+        found = [
+            aten.convolution(x, w, None, *case.steps(), False, none, case.groups),
+            *aten.convolution_backward(y, x, w, None, *case.steps(), False, none, case.groups, [True, True, False])[:2],
+        ]
+        for one, right in zip(found, exact, strict=True):
+            close(one.to(ow.float64).numpy(), right, dtype)
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_channels_side_by_side_take_nothing_from_outside(stride: int) -> None:
+    """What is not finite in a filter or a gradient counts only where it meets a number of the input."""
+    draw = np.random.default_rng(2)
+    x, w = draw.standard_normal((2, 70, 9, 9), np.float32), draw.standard_normal((70, 1, 3, 3), np.float32)
+    w[3, 0, 0, 0], w[69, 0, 2, 2] = np.inf, np.nan
+    steps = [stride] * 2, [1, 1], [1, 1]
+    out = aten.convolution(ow.from_numpy(x), ow.from_numpy(w), None, *steps, False, [0, 0], 70).numpy()
+    odd = np.zeros(out.shape, bool)
+    odd[:, 3, 1:, 1:] = True
+    odd[:, 69, : (9 - 2) // stride + 1, : (9 - 2) // stride + 1] = True
+    np.testing.assert_array_equal(~np.isfinite(out), odd)
+    y = np.ones_like(out)
+    y[0, 5, 0, 0] = np.nan
+    grads = aten.convolution_backward(
+        *map(ow.from_numpy, (y, x, w)), None, *steps, False, [0, 0], 70, [True, True, False]
+    )
+    right = np.zeros((70, 1, 3, 3), bool)
+    right[5, 0, 1:, 1:] = True
+    np.testing.assert_array_equal(~np.isfinite(grads[1].numpy()), right)
+    assert (~np.isfinite(grads[0].numpy()[0, 5])).sum() == 4
+
+
 def test_an_empty_batch_has_no_gradient() -> None:
     for groups, channels in ((1, 4), (4, 1)):
         x, w = ow.zeros(0, 4, 6, 5), ow.ones(8, channels, 3, 3)

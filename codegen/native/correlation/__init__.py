@@ -16,11 +16,12 @@ from __future__ import annotations
 import math
 
 from opweave.codegen.native import llvm
-from opweave.codegen.native.correlation.depthwise import Depthwise
+from opweave.codegen.native.correlation.channels import HELD, Channels, held
 from opweave.codegen.native.correlation.words import (
     CORRELATE,
     DEPTH,
     DEPTHWISE,
+    DEPTHWISE_ADJOINT,
     DEPTHWISE_WEIGHT,
     ENOUGH,
     FIELDS,
@@ -44,15 +45,15 @@ def source(kind: Kind) -> str:
     return _Module(kind).text()
 
 
-class _Module(Depthwise):
+class _Module(Channels):
     def text(self) -> str:
         """All functions."""
         parts = [
             _HEAD, self._masked_load(), self._narrow(), self._several(), self._pairs(),
-            *(self._micro(v) for v in (1, 2, 3)), self._copy(), self._zero(), self._fill(), self._plan(),
+            *self._micros(), self._copy(), self._zero(), self._fill(), self._plan(),
             self._columns(), self._filters(), self._turned(), self._scatter(), self._survey(), self._careful(),
             self._correlate(), self._weight(), self._gather(), self._depthwise(), self._depthwise_weight(),
-            self._entry(), '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}',
+            self._lanes(), self._lane_forward(), self._lane_weight(), self._lane_adjoint(), self._entry(), '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}',
         ]  # fmt: skip
         return "\n\n".join(parts)
 
@@ -106,7 +107,22 @@ class _Module(Depthwise):
                     f.line(f"store i32 3, ptr {result}")
 
         some = (places > 0).both(rows > 0).both(groups > 0)
-        correlates = kind.equals(CORRELATE).either(kind.equals(DEPTHWISE)).both(some)
+        beside = held(c).both(groups >= self.lanes)
+        # Long rows of what is computed as it lies need not be turned around.
+        narrow = (counts[2] <= (_NARROW if self.stored == self.real else HELD)).either(
+            (c["step1"] * c["step2"]).equals(1).denied()
+        )
+        by_lanes = kind.equals(DEPTHWISE).both(beside).both(narrow)
+        weight_by_lanes = kind.equals(DEPTHWISE_WEIGHT).both(beside).both(narrow).both(groups >= 4 * self.lanes)
+        blocks = groups.up(self.lanes)
+        work = image * window * self.lanes
+        with f.when(by_lanes.both(some)):
+            go("lanes.forward", c["n"] * blocks, work * rows)
+        with f.when(weight_by_lanes.both(rows > 0)):
+            go("lanes.weight", blocks, work * rows * c["n"])
+        with f.when(kind.equals(DEPTHWISE_ADJOINT).both(some)):
+            go("lanes.adjoint", c["n"] * blocks, work * rows)
+        correlates = kind.equals(CORRELATE).either(kind.equals(DEPTHWISE).both(by_lanes.denied())).both(some)
         width = (places.up(self.lanes) * self.lanes).least(4 * self.wide)
         blocks = places.up(width.most(1))
         # Filters that are read once or twice are looked at where they are read.
@@ -173,9 +189,9 @@ class _Module(Depthwise):
             with f.when(splits > 1):
                 go("gathered", tasks, height * width * splits * 8)
                 f.line(f"call void @free(ptr {c.pointer('partial')})")
-        with f.when(kind.equals(DEPTHWISE).both(some)):
+        with f.when(kind.equals(DEPTHWISE).both(some).both(by_lanes.denied())):
             go("depthwise", c["n"] * groups, image * (window + 8) * rows // 4)
-        with f.when(kind.equals(DEPTHWISE_WEIGHT).both(rows > 0)):
+        with f.when(kind.equals(DEPTHWISE_WEIGHT).both(rows > 0).both(weight_by_lanes.denied())):
             go("depthwise_weight", groups, c["n"] * image * (window + 8) * rows // 4)
         with f.when(apart):
             f.line(f"call void @free(ptr {self._stored_at(f, c.pointer('packed'), -self.lanes)})")
@@ -186,9 +202,12 @@ class _Module(Depthwise):
         return f"{text}\n\n{f.end(f'i32 {found}')}"
 
 
+#: Rows of so many places are computed with channels side by side.
+_NARROW = 64
 _RUN = ("ptr code", "ptr packed", "i64 n", "i32 gx", "i32 gy", "i32 gz", "ptr cost")
 _HEAD = """\
 declare ptr @malloc(i64)
+declare ptr @aligned_alloc(i64, i64)
 declare void @free(ptr)
 declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)

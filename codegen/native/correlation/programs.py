@@ -121,7 +121,7 @@ class Programs(Packing):
                                 at = self._stored_at(f, given, (g * rows + m0 + m + row) * bias_by)
                                 f.line(f"store {self.real} {self._get(f, at)}, ptr {self._at(f, bias, row)}")
                         a = self._at(f, left, m * PITCH)
-                        self._multiply(f, vectors, k, a, columns, to, ldc, bias, later)
+                        self._multiply(f, some - m, vectors, k, a, columns, to, ldc, bias, later)
                 self._tiled(f, amx.release())
             with f.loop(0, panels) as j:
                 here = (p1 - p0 - j * panel).least(panel)
@@ -194,7 +194,7 @@ class Programs(Packing):
                         with f.loop(0, r1 - r0, self.high) as m:
                             a = self._at(f, left, m * PITCH)
                             to = self._at(f, sums, m * width + begin)
-                            self._multiply(f, vectors, p1 - p0, a, columns, to, width, none, later)
+                            self._multiply(f, r1 - r0 - m, vectors, p1 - p0, a, columns, to, width, none, later)
                 self._tiled(f, amx.release())
             with f.when(parted.denied()):
                 f.line(f"call void @gather(ptr %c, ptr {t}, ptr {own}, i64 {task})")

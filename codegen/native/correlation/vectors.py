@@ -10,7 +10,7 @@ from opweave.codegen.native.emitting import Function, Int, Number
 _PAIRS = "llvm.x86.avx512bf16.dpbf16ps.512"
 PAIRED = f"declare <16 x float> @{_PAIRS}(<16 x float>, <32 x bfloat>, <32 x bfloat>)"
 
-TILED = f"{amx.DECLARATIONS}\ndeclare ptr @aligned_alloc(i64, i64)"
+TILED = amx.DECLARATIONS
 
 
 class Vectors:
@@ -24,7 +24,7 @@ class Vectors:
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
-        self.real, self.lanes, self.high = kind.real, kind.lanes, kind.height
+        self.real, self.lanes, self.high, self.heights = kind.real, kind.lanes, kind.height, kind.heights
         self.item = 8 if kind.real == "double" else 4
         self.stored = {"bfloat": "i16"}.get(kind.stored, kind.stored)
         self.vector = f"<{self.lanes} x {self.real}>"
@@ -176,13 +176,13 @@ class Vectors:
         a, b = (f.op(f"bitcast {self.vector} {x} to {pairs}") for x in (a, b))
         return f.op(f"call {self.vector} @{_PAIRS}({self.vector} {total}, {pairs} {a}, {pairs} {b})")
 
-    def _micro(self, vectors: int) -> str:
-        """Rows by `vectors` registers of columns, over `k` numbers or pairs; `more`: add to what is there."""
+    def _micro(self, vectors: int, high: int) -> str:
+        """`high` rows by `vectors` registers of columns, over `k` numbers or pairs; `more`: add to what is there."""
         if self.kind.tiles:
             return self._tile_micro(vectors)
-        rows, kind = range(self.high), self.vector
+        rows, kind = range(high), self.vector
         f = Function(
-            "internal void", f"micro.{vectors}",
+            "internal void", f"micro.{high}.{vectors}",
             ["i64 k", "ptr a", "ptr b", "ptr c", "i64 ldc", "ptr bias", "i64 more"], "noinline",
         )  # fmt: skip
         ldc, more = f.param("ldc"), f.param("more")
@@ -223,7 +223,7 @@ class Vectors:
     def _tile_micro(self, vectors: int) -> str:
         """The same of tiles: 16 rows of pairs by `vectors` tiles of columns."""
         f = Function(
-            "internal void", f"micro.{vectors}",
+            "internal void", f"micro.{self.high}.{vectors}",
             ["i64 k", "ptr a", "ptr b", "ptr c", "i64 ldc", "ptr bias", "i64 more"], "noinline",
         )  # fmt: skip
         ldc, pitch, wide = f.param("ldc"), PITCH * self.item, self.wide * self.item
@@ -251,14 +251,27 @@ class Vectors:
         if self.kind.tiles:
             f.line(instruction)
 
+    def _micros(self) -> list[str]:
+        """The kernels in registers, of all heights and widths."""
+        return [self._micro(v, high) for high in self.heights for v in (1, 2, 3)]
+
     def _multiply(
-        self, f: Function, vectors: Int, k: Number, a: str, b: str, c: str, ldc: Number, bias: str, more: Number
-    ) -> None:
+        self, f: Function, rows: Int, vectors: Int, k: Number, a: str, b: str, c: str, ldc: Number, bias: str,
+        more: Number,
+    ) -> None:  # fmt: skip
+        """Multiply some rows, as many as a kernel has at most, by the lowest kernel that has them."""
         if self.kind.paired:
             k = (f.const(0) + k).up(2)
-        for v in (1, 2, 3):
-            with f.when(vectors.equals(v)):
-                f.line(f"call void @micro.{v}(i64 {k}, ptr {a}, ptr {b}, ptr {c}, i64 {ldc}, ptr {bias}, i64 {more})")
+        lowest: Number = 0
+        for high in self.heights:
+            fits = (rows > lowest).both(rows <= high) if high < self.high else rows > lowest
+            lowest = high
+            for v in (1, 2, 3):
+                with f.when(fits.both(vectors.equals(v))):
+                    f.line(
+                        f"call void @micro.{high}.{v}(i64 {k}, ptr {a}, ptr {b}, ptr {c}, i64 {ldc}, ptr {bias},"
+                        f" i64 {more})"
+                    )
 
     def _put_first(self, f: Function, value: str, place: str, count: Int) -> None:
         """Store the first numbers of a register."""
@@ -278,10 +291,9 @@ class Vectors:
         return f, Record(f, "%c", WORDS)
 
     def _room(self, f: Function, elements: Number) -> str:
-        size = elements * self.item + 64 * 4
-        if self.kind.tiles:  # rows of tiles are lines of the cache
-            return f.op(f"call ptr @aligned_alloc(i64 64, i64 {(size + 63) & -64})")
-        return f.op(f"call ptr @malloc(i64 {size})")
+        # Registers are as wide as lines of the cache: one that lies in two of them takes twice as long to load.
+        size = (elements * self.item + 64 * 4 + 63) & -64
+        return f.op(f"call ptr @aligned_alloc(i64 64, i64 {size})")
 
     def _is_odd(self, f: Function, value: str, kind: str, found: str, bits: str) -> None:
         """Note numbers that are not finite."""

@@ -24,7 +24,7 @@ BLOCK = (
     "pieces", "taps", "weights", "edges", "counts", "ins", "outs", "scratch", "found", "panels", "panel", "memory",
     "phase", "pitch", "begin",
 )  # fmt: skip
-CORRELATE, WEIGHT, DEPTHWISE, DEPTHWISE_WEIGHT = range(4)
+CORRELATE, WEIGHT, DEPTHWISE, DEPTHWISE_WEIGHT, DEPTHWISE_ADJOINT = range(5)
 #: Terms that are summed in registers, and the distance of rows of the left operand: not a power of two, or rows would
 #: lie in the same lines of the cache.
 DEPTH, _GAP = 256, 16
@@ -85,6 +85,11 @@ class Kind:
         if self.tiles:
             return amx.ROWS
         return 8 if self.registers >= 32 else 4
+
+    @property
+    def heights(self) -> tuple[int, ...]:
+        """Of all kernels in registers: few rows do not take the time of many."""
+        return (self.height,) if self.tiles else (self.height // 2, self.height)
 
 
 class Record:
