@@ -156,12 +156,15 @@ class _Module(Channels):
                 few = (blocks * rows.up(height) * groups < ENOUGH).both(height > 32)
                 height = few.choose(height.up(2 * self.high) * self.high, height)
             row_blocks = rows.up(height)
-            parts = terms.up(DEPTH).most(1)
-            depth = (channels.up(parts) * window).most(1)
+            each = channels.up(2) if self.by_channels else channels
+            c["terms"] = each * window
+            parts = (each * window).up(DEPTH).most(1)
+            depth = (each.up(parts) * window).most(1)
             c["depth"] = (depth <= DEPTH).choose(depth, DEPTH)
             for name, value in {"width": wide, "blocks": blocks, "height": height, "row_blocks": row_blocks}.items():
                 c[name] = value
             go("correlate", blocks * row_blocks * groups, wide * height * terms + 1000)
+            c["terms"] = terms
             with f.when(c["odd"].equals(1).both(inside.denied())):
                 go("careful", groups * rows, c["n"] * image * terms * 8)
         with f.when(kind.equals(WEIGHT).both(rows > 0).both(terms > 0)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from opweave.codegen.native.amx import ROWS
 from opweave.codegen.native.correlation.vectors import PAIRED, TILED, Vectors
 from opweave.codegen.native.correlation.words import BLOCK, PIECE, PITCH, Record
@@ -16,10 +18,14 @@ class Packing(Vectors):
         f = Function("internal void", "spaced", ["ptr to", "ptr of", "i64 step", "i64 count"], "noinline")
         step, count = f.param("step"), f.param("count")
         with f.when(step.equals(1)):
-            with f.loop(0, count, self.lanes) as i:
-                left = count - i
-                value = f.op(f"call {self.vector} @first(ptr {self._stored_at(f, '%of', i)}, i64 {left})")
-                self._vstore(f, value, self._at(f, "%to", i))
+            whole = count.most(0) & -self.lanes
+            with f.loop(0, whole, self.lanes) as i:
+                value = f.op(f"load <{self.lanes} x {self.stored}>, ptr {self._stored_at(f, '%of', i)}, align 1")
+                self._vstore(f, self._widened(f, value, self.lanes), self._at(f, "%to", i))
+            with f.when(whole < count):
+                of = self._stored_at(f, "%of", whole)
+                value = f.op(f"call {self.vector} @first(ptr {of}, i64 {count - whole})")
+                self._vstore(f, value, self._at(f, "%to", whole))
         with f.when(step.equals(2)), f.loop(0, count, self.lanes) as i:
             left = (count - i) * 2 - 1
             parts = [
@@ -46,13 +52,13 @@ class Packing(Vectors):
         return f.end()
 
     def _fill(self) -> str:
-        """Put the rows of a channel that the block sees into `scratch`, with the zeros around."""
-        f, c, t = self._open("channel_rows", "ptr channel")
+        """Put the rows of a channel that the block sees somewhere, with the zeros around."""
+        f, c, t = self._open("channel_rows", "ptr channel", "ptr to")
         pitch, phase, step, seen_from = t["pitch"], t["phase"], c["step2"], t["begin"]
         lo0, hi0, lo1, hi1 = (c[f"{name}{d}"] for d in range(2) for name in ("lo", "hi"))
         lo2, hi2 = c["lo2"] - seen_from, c["hi2"] - seen_from
         in_n, in0, in1, in2 = c["in_n"], c["in0"], c["in1"], c["in2"]
-        pieces, edges, scratch = t.pointer("pieces"), t.pointer("edges"), t.pointer("scratch")
+        pieces, edges, scratch = t.pointer("pieces"), t.pointer("edges"), "%to"
         apart = step * in2
         with f.loop(0, t["found"]) as number:
             piece = f.at(pieces, number * PIECE)
@@ -200,10 +206,10 @@ class Packing(Vectors):
                     tap.set(tap.value + 1)
         self._mark(f, c, t)
         # The slabs of a longer block before may have been larger.
-        elements = direct.choose(0, scratch.value) + 8 * self.lanes
+        elements = (direct.choose(0, scratch.value) + (8 * self.lanes + self.lanes - 1)) & -self.lanes
+        t["plane"] = elements
         f.line(f"call void @free(ptr {t.pointer('scratch')})")
-        made = f.op(f"call ptr @malloc(i64 {elements * self.item})")
-        t.keep("scratch", made)
+        t.keep("scratch", self._room(f, elements * (2 if self.by_channels else 1)))
         return f.end()
 
     def _mark(self, f: Function, c: Record, t: Record) -> None:
@@ -251,61 +257,89 @@ class Packing(Vectors):
             f.line(f"call void @free(ptr {pointer})")
 
     def _columns(self) -> str:
-        """Rows [r0, r1) of the columns of a block: to panels `far` apart, rows `pitch` apart."""
-        f, c, t = self._open("columns", "ptr base", "i64 r0", "i64 r1", "ptr to", "i64 far", "i64 pitch")
+        """Functions: rows [r0, r1) of the columns of a block, to panels `far` apart, rows `pitch` apart."""
+        return "\n\n".join(self._columns_of(paired) for paired in ((False, True) if self.by_channels else (False,)))
+
+    def _columns_of(self, paired: bool) -> str:
+        """`paired`: each number is a pair of bfloat16, of two channels."""
+        name = "columns.pairs" if paired else "columns"
+        f, c, t = self._open(name, "ptr base", "i64 r0", "i64 r1", "ptr to", "i64 far", "i64 pitch")
         r0, r1, far, pitch = (f.param(name) for name in ("r0", "r1", "far", "pitch"))
         window, direct = c["window"], c["direct"].equals(1)
         taps, counts, ins = t.pointer("taps"), t.pointer("counts"), t.pointer("ins")
         panel, panels, in2, in_c = t["panel"], t["panels"], c["in2"], c["in_c"]
+        scratch = t.pointer("scratch")
+        second = self._at(f, scratch, t["plane"])
+
+        def both(channel: Int, first: str, size: Int, put: Callable[[Int, str], None]) -> None:
+            """Have one channel, or two of them as pairs, put somewhere."""
+            put(channel * 2 if paired else channel, first)
+            if paired:
+                there_is = channel * 2 + 1 < c["channels"]
+                with f.when(there_is):
+                    put(channel * 2 + 1, second)
+                    with f.loop(0, size, self.lanes) as i:
+                        parts = [self._vload(f, self._at(f, of, i)) for of in (first, second)]
+                        self._join(f, *parts, self._at(f, first, i))
+                with f.when(there_is.denied()), f.loop(0, size, self.lanes) as i:
+                    self._join(f, self._vload(f, self._at(f, first, i)), "zeroinitializer", self._at(f, first, i))
+
+        def put_rows(channel: Int, to: str) -> None:
+            given = self._stored_at(f, "%base", channel * in_c)
+            f.line(f"call void @channel_rows(ptr %c, ptr %t, ptr {given}, ptr {to})")
+
         with f.loop(r0 // window, r1.up(window)) as channel:
             begin = channel * window
             first, last = (r0 - begin).most(0), (r1 - begin).least(window)
-            given = self._stored_at(f, "%base", channel * in_c)
             with f.when(direct.denied()):
-                f.line(f"call void @channel_rows(ptr %c, ptr %t, ptr {given})")
-            scratch = t.pointer("scratch")
+                both(channel, scratch, t["plane"], put_rows)
             with f.loop(0, panels) as j:
                 count = f.load(counts, j * 2)
                 runs = f.at(ins, j * (panel * 3))
-                with f.loop(first, last) as tap:
+                with f.when(direct):
+                    row = self._at(f, "%to", j * far + (begin + first - r0) * pitch)
+
+                    def put_runs(channel: Int, to: str) -> None:
+                        given = self._stored_at(f, "%base", channel * in_c)
+                        with f.loop(0, count) as q:
+                            one = f.at(runs, q * 3)
+                            of, place = self._stored_at(f, given, f.load(one, 0)), self._at(f, to, f.load(one, 1))
+                            f.line(f"call void @spaced(ptr {place}, ptr {of}, i64 {in2}, i64 {f.load(one, 2)})")
+
+                    both(channel, row, panel, put_runs)
+                with f.when(direct.denied()), f.loop(first, last) as tap:
                     row = self._at(f, "%to", j * far + (begin + tap - r0) * pitch)
-                    with f.when(direct):
-                        with f.loop(0, count) as q:
-                            one = f.at(runs, q * 3)
-                            of = self._stored_at(f, given, f.load(one, 0))
-                            to = self._at(f, row, f.load(one, 1))
-                            f.line(f"call void @spaced(ptr {to}, ptr {of}, i64 {in2}, i64 {f.load(one, 2)})")
-                    with f.when(direct.denied()):
-                        shifted = self._at(f, scratch, f.load(taps, tap))
-                        with f.loop(0, count) as q:
-                            one = f.at(runs, q * 3)
-                            of = self._at(f, shifted, f.load(one, 0))
-                            to = self._at(f, row, f.load(one, 1))
-                            long = f.load(one, 2)
-                            self._vstore(f, self._vload(f, of), to)
-                            with f.loop(self.lanes, long, self.lanes) as i:
-                                self._vstore(f, self._vload(f, self._at(f, of, i)), self._at(f, to, i))
+                    shifted = self._at(f, scratch, f.load(taps, tap))
+                    with f.loop(0, count) as q:
+                        one = f.at(runs, q * 3)
+                        of = self._at(f, shifted, f.load(one, 0))
+                        to = self._at(f, row, f.load(one, 1))
+                        long = f.load(one, 2)
+                        self._vstore(f, self._vload(f, of), to)
+                        with f.loop(self.lanes, long, self.lanes) as i:
+                            self._vstore(f, self._vload(f, self._at(f, of, i)), self._at(f, to, i))
         return f.end()
+
+    def _join(self, f: Function, low: str, high: str, place: str) -> None:
+        """Store pairs of bfloat16: each is what a number of both registers begins with."""
+        bits = f"<{self.lanes} x i32>"
+        first = f.op(f"lshr {bits} {f.op(f'bitcast {self.vector} {low} to {bits}')}, splat (i32 16)")
+        last = f.op(f"and {bits} {f.op(f'bitcast {self.vector} {high} to {bits}')}, splat (i32 -65536)")
+        f.line(f"store {bits} {f.op(f'or {bits} {first}, {last}')}, ptr {place}, align 4")
 
     def _pairs(self) -> str:
         """Functions: packed numbers become pairs of bfloat16, where they are; an odd one has zero beside it."""
         if not self.kind.paired:
             return ""
-        n, bits = self.lanes, f"<{self.lanes} x i32>"
-
-        def joined(f: Function, low: str, high: str, place: str) -> None:
-            first = f.op(f"lshr {bits} {f.op(f'bitcast {self.vector} {low} to {bits}')}, splat (i32 16)")
-            last = f.op(f"and {bits} {f.op(f'bitcast {self.vector} {high} to {bits}')}, splat (i32 -65536)")
-            f.line(f"store {bits} {f.op(f'or {bits} {first}, {last}')}, ptr {place}, align 4")
-
+        n = self.lanes
         f = Function("internal void", "pair.rows", ["ptr at", "i64 k", "i64 width"], "noinline")
         k = f.param("k")
         with f.loop(0, k // 2) as i, f.loop(0, f.param("width"), n) as v:
             low, high = (self._vload(f, self._at(f, "%at", (i * 2 + r) * self.wide + v)) for r in (0, 1))
-            joined(f, low, high, self._at(f, "%at", i * self.wide + v))
+            self._join(f, low, high, self._at(f, "%at", i * self.wide + v))
         with f.when((k & 1).equals(1)), f.loop(0, f.param("width"), n) as v:
             low = self._vload(f, self._at(f, "%at", (k - 1) * self.wide + v))
-            joined(f, low, "zeroinitializer", self._at(f, "%at", k // 2 * self.wide + v))
+            self._join(f, low, "zeroinitializer", self._at(f, "%at", k // 2 * self.wide + v))
         if self.kind.tiles:
             with f.loop(k.up(2), k.up(2 * ROWS) * ROWS) as i, f.loop(0, f.param("width"), n) as v:
                 self._vstore(f, "zeroinitializer", self._at(f, "%at", i * self.wide + v))
@@ -316,7 +350,7 @@ class Packing(Vectors):
             row = self._at(f, "%at", m * PITCH)
             with f.loop(0, k.up(2), n) as i:
                 parts = [self._vload(f, self._at(f, row, i * 2 + r)) for r in (0, n)]
-                joined(f, self._halved(f, parts, 0), self._halved(f, parts, 1), self._at(f, row, i))
+                self._join(f, self._halved(f, parts, 0), self._halved(f, parts, 1), self._at(f, row, i))
             with f.when((k & 1).equals(1)):
                 last = self._at(f, row, k // 2)
                 pair = f.op(f"load i32, ptr {last}")
@@ -343,6 +377,8 @@ class Packing(Vectors):
         """Terms [r0, r1) of some filters, a row each."""
         f, c, _ = self._open("filters", "ptr base", "i64 rows", "i64 r0", "i64 r1", "ptr to")
         rows, r0, r1, w_m = f.param("rows"), f.param("r0"), f.param("r1"), c["w_m"]
+        if self.by_channels:
+            return self._filters_of_channels(f, c, rows, r0, r1)
         if self.kind.paired:
             return self._filters_of_pairs(f, c, rows, r0, r1)
         bits = f"<{self.lanes} x i1>"
@@ -391,6 +427,58 @@ class Packing(Vectors):
         with f.when(found):
             c["odd"] = 1
         declared = f"declare {kind} @llvm.masked.load.v{count}i16.p0(ptr, <{count} x i1>, {kind})"
+        return f"{declared}\n\n{f.end()}"
+
+    def _filters_of_channels(self, f: Function, c: Record, rows: Int, r0: Int, r1: Int) -> str:
+        """`_filters` where a term is a tap of two channels."""
+        w_m, window, channels, n = c["w_m"], c["window"], c["channels"], self.lanes
+        kind, several = f"<{n} x i32>", f.room(f"<{n} x i32>")
+        f.line(f"store {kind} zeroinitializer, ptr {several}")
+
+        def keep(bits: str, place: str) -> None:
+            f.line(f"store {kind} {bits}, ptr {place}, align 4")
+            odd: list[str] = []
+            for mask in (0x7F80, 0x7F800000):
+                high = f.op(f"and {kind} {bits}, splat (i32 {mask})")
+                here = f.op(f"icmp eq {kind} {high}, splat (i32 {mask})")
+                odd.append(f.op(f"sext <{n} x i1> {here} to {kind}"))
+            before = f.op(f"load {kind}, ptr {several}")
+            either = f.op(f"or {kind} {odd[0]}, {odd[1]}")
+            f.line(f"store {kind} {f.op(f'or {kind} {before}, {either}')}, ptr {several}")
+
+        with f.loop(0, rows) as m:
+            of, to = self._stored_at(f, "%base", m * w_m), self._at(f, "%to", m * PITCH)
+            with f.when(window.equals(1)), f.loop(r0, r1, n) as k:
+                # Two channels lie side by side.
+                left = channels - k * 2
+                self._ahead(f, self._stored_at(f, of, w_m * 3 + k * 2))
+                mask = self._below(f, left.least((r1 - k) * 2), 2 * n)
+                value = f.op(
+                    f"call <{2 * n} x i16> @llvm.masked.load.v{2 * n}i16.p0(ptr align 2 {self._stored_at(f, of, k * 2)},"
+                    f" <{2 * n} x i1> {mask}, <{2 * n} x i16> zeroinitializer)"
+                )
+                keep(f.op(f"bitcast <{2 * n} x i16> {value} to {kind}"), self._at(f, to, k - r0))
+            with f.when(window > 1), f.loop(r0 // window, r1.up(window)) as channel:
+                begin = channel * window
+                first, last = (r0 - begin).most(0), (r1 - begin).least(window)
+                own = self._stored_at(f, of, channel * window * 2)
+                second = (channel * 2 + 1 < channels).choose(last, 0)
+                with f.loop(first, last, n) as k:
+                    self._ahead(f, self._stored_at(f, own, w_m * 3 + k))
+                    parts: list[str] = []
+                    for place, end in ((k, last), (window + k, second)):
+                        at = self._stored_at(f, own, place)
+                        bits = f.op(self._masked_bits(at, self._below(f, end - k)))
+                        parts.append(f.op(f"zext <{n} x i16> {bits} to {kind}"))
+                    high = f.op(f"shl {kind} {parts[1]}, splat (i32 16)")
+                    keep(f.op(f"or {kind} {parts[0]}, {high}"), self._at(f, to, begin + k - r0))
+        found = f.op(f"call i32 @llvm.vector.reduce.or.v{n}i32({kind} {f.op(f'load {kind}, ptr {several}')})")
+        with f.when(Int(f, f.op(f"icmp ne i32 {found}, 0"))):
+            c["odd"] = 1
+        declared = (
+            f"declare <{2 * n} x i16> @llvm.masked.load.v{2 * n}i16.p0(ptr, <{2 * n} x i1>, <{2 * n} x i16>)\n"
+            f"declare i32 @llvm.vector.reduce.or.v{n}i32({kind})"
+        )
         return f"{declared}\n\n{f.end()}"
 
     def _ahead(self, f: Function, place: str) -> None:

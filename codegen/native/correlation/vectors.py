@@ -25,6 +25,8 @@ class Vectors:
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
         self.real, self.lanes, self.high, self.heights = kind.real, kind.lanes, kind.height, kind.heights
+        #: Whether pairs are of the same tap of two channels, where nothing is parted by tiles.
+        self.by_channels = kind.paired and not kind.tiles
         self.item = 8 if kind.real == "double" else 4
         self.stored = {"bfloat": "i16"}.get(kind.stored, kind.stored)
         self.vector = f"<{self.lanes} x {self.real}>"
@@ -260,8 +262,6 @@ class Vectors:
         more: Number,
     ) -> None:  # fmt: skip
         """Multiply some rows, as many as a kernel has at most, by the lowest kernel that has them."""
-        if self.kind.paired:
-            k = (f.const(0) + k).up(2)
         lowest: Number = 0
         for high in self.heights:
             fits = (rows > lowest).both(rows <= high) if high < self.high else rows > lowest
