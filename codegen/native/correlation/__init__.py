@@ -134,7 +134,7 @@ class _Module(Channels):
             c.keep("packed", self._stored_at(f, room, self.lanes))
             f.leave(f.is_null(room), "i32 3")
         with f.when(apart.either(surveyed.both(inside.denied()).both(tight))):
-            go("survey", groups * rows.up(self.high), terms * 20 * self.high)
+            go("survey", groups * rows.up(self.looked), terms * 20 * self.looked)
         with f.when(apart):
             c.keep("weight", c.pointer("packed"))
             filter_ = terms + self.lanes
@@ -158,9 +158,9 @@ class _Module(Channels):
             row_blocks = rows.up(height)
             each = channels.up(2) if self.by_channels else channels
             c["terms"] = each * window
-            parts = (each * window).up(DEPTH).most(1)
-            depth = (each.up(parts) * window).most(1)
-            c["depth"] = (depth <= DEPTH).choose(depth, DEPTH)
+            # Blocks of whole channels, of about the same size.
+            parts = each.up((f.const(DEPTH) // window.most(1)).most(1)).most(1)
+            c["depth"] = (window <= DEPTH).choose((each.up(parts) * window).most(1), DEPTH)
             for name, value in {"width": wide, "blocks": blocks, "height": height, "row_blocks": row_blocks}.items():
                 c[name] = value
             go("correlate", blocks * row_blocks * groups, wide * height * terms + 1000)

@@ -20,8 +20,7 @@ class Packing(Vectors):
         with f.when(step.equals(1)):
             whole = count.most(0) & -self.lanes
             with f.loop(0, whole, self.lanes) as i:
-                value = f.op(f"load <{self.lanes} x {self.stored}>, ptr {self._stored_at(f, '%of', i)}, align 1")
-                self._vstore(f, self._widened(f, value, self.lanes), self._at(f, "%to", i))
+                self._vstore(f, self._load_several(f, self._stored_at(f, "%of", i)), self._at(f, "%to", i))
             with f.when(whole < count):
                 of = self._stored_at(f, "%of", whole)
                 value = f.op(f"call {self.vector} @first(ptr {of}, i64 {count - whole})")
@@ -56,7 +55,6 @@ class Packing(Vectors):
         f, c, t = self._open("channel_rows", "ptr channel", "ptr to")
         pitch, phase, step, seen_from = t["pitch"], t["phase"], c["step2"], t["begin"]
         lo0, hi0, lo1, hi1 = (c[f"{name}{d}"] for d in range(2) for name in ("lo", "hi"))
-        lo2, hi2 = c["lo2"] - seen_from, c["hi2"] - seen_from
         in_n, in0, in1, in2 = c["in_n"], c["in0"], c["in1"], c["in2"]
         pieces, edges, scratch = t.pointer("pieces"), t.pointer("edges"), "%to"
         apart = step * in2
@@ -71,29 +69,20 @@ class Packing(Vectors):
                     uy = y + y0
                     seen = inside.both((uy >= lo1).both(uy < hi1))
                     row = self._at(f, scratch, begin + (z * high + y) * pitch)
+                    second = self._at(f, row, phase)
                     with f.when(seen.denied()):
                         f.line(f"call void @clear(ptr {row}, i64 {pitch})")
                     with f.when(seen):
                         of = self._stored_at(f, base, uz * in0 + uy * in1 + seen_from * in2)
-                        with f.when(apart.equals(1)):
-                            first, last = f.load(edges, 0), f.load(edges, 1)
-                            with f.loop(0, pitch, self.lanes) as i:
-                                place = self._stored_at(f, of, i)
-                                begins, ends = first - i, last - i
-                                value = f.op(f"call {self.vector} @between(ptr {place}, i64 {begins}, i64 {ends})")
-                                self._vstore(f, value, self._at(f, row, i))
+                        with f.when(apart.equals(1)), f.loop(0, pitch, self.lanes) as i:
+                            self._vstore(f, self._inside(f, t, of, i), self._at(f, row, i))
                         halved = step.equals(2).both(in2.equals(1))
-                        for p in (0, 1):
+                        with f.when(halved), f.loop(0, phase, self.lanes) as i:
                             # Every other number of two registers.
-                            with f.when(halved), f.loop(0, phase, self.lanes) as i:
-                                parts: list[str] = []
-                                for k in (0, self.lanes):
-                                    u = i * 2 + k
-                                    place = self._stored_at(f, of, u)
-                                    parts.append(
-                                        f.op(f"call {self.vector} @between(ptr {place}, i64 {lo2 - u}, i64 {hi2 - u})")
-                                    )
-                                self._vstore(f, self._halved(f, parts, p), self._at(f, row, phase * p + i))
+                            parts = [self._inside(f, t, of, i * 2 + k) for k in (0, self.lanes)]
+                            # What the first writes beyond its end is where the second begins.
+                            self._vstore(f, self._halved(f, parts, 0), self._at(f, row, i))
+                            self._vstore(f, self._halved(f, parts, 1), self._at(f, second, i))
                         other = apart.equals(1).either(halved).denied()
                         with f.when(other), f.loop(0, step) as p:
                             first, last = f.load(edges, p * 2), f.load(edges, p * 2 + 1)
@@ -104,6 +93,12 @@ class Packing(Vectors):
                             f.line(f"call void @spaced(ptr {place}, ptr {begins}, i64 {apart}, i64 {last - first})")
                             f.line(f"call void @clear(ptr {self._at(f, to, last)}, i64 {phase - last})")
         return f.end()
+
+    def _inside(self, f: Function, t: Record, row: str, place: Int) -> str:
+        """A register of a row of the input from a place on, a multiple of its width: zeros where there is no input."""
+        bits = f.op(f"trunc i64 {f.load(t.pointer('masks'), place // self.lanes)} to i{self.lanes}")
+        mask = f.op(f"bitcast i{self.lanes} {bits} to <{self.lanes} x i1>")
+        return self._loaded(f, self._stored_at(f, row, place), mask)
 
     def _plan(self) -> str:
         """Where the places [p0, p1) read and write: stretches of them, by panels of `panel` places."""
@@ -220,6 +215,16 @@ class Packing(Vectors):
             start = start.most(0).least(phase)
             f.store(start, edges, p * 2)
             f.store(stop.most(start).least(phase), edges, p * 2 + 1)
+        masks, n = t.pointer("masks"), self.lanes
+        low, high = c["lo2"] - begin, c["hi2"] - begin
+        with f.loop(0, self._masks(phase * step)) as i:
+            outside, before = self._below(f, low - i * n), self._below(f, high - i * n)
+            mask = f.op(f"select <{n} x i1> {outside}, <{n} x i1> zeroinitializer, <{n} x i1> {before}")
+            f.store(Int(f, f.op(f"zext i{n} {f.op(f'bitcast <{n} x i1> {mask} to i{n}')} to i64")), masks, i)
+
+    def _masks(self, pitch: Int) -> Int:
+        """How many registers of a row are looked at: two at a time, where its step is two."""
+        return pitch.up(self.lanes) + 2
 
     def _block(self, f: Function, c: Record, places: Int, panel: Int) -> tuple[str, Record]:
         """Room for what `plan` finds."""
@@ -228,7 +233,8 @@ class Packing(Vectors):
         panels = places.up(panel) + 1
         window, step = c["window"].most(1), c["step2"]
         sizes = {
-            "pieces": places * PIECE, "taps": window, "weights": window, "edges": step * 2, "counts": panels * 2,
+            "pieces": places * PIECE, "taps": window, "weights": window, "edges": step * 2,
+            "masks": self._masks(c["pitch"]), "counts": panels * 2,
             "ins": panels * panel * 3, "outs": panels * panel * 3,
         }  # fmt: skip
         total: Int = f.const(0)
@@ -389,10 +395,14 @@ class Packing(Vectors):
             with f.loop(0, r1 - r0, 64 // self.item) as k:
                 later = self._stored_at(f, of, w_m * 3 + k)
                 self._ahead(f, later)
-            with f.loop(0, r1 - r0, self.lanes) as k:
-                place, left = self._stored_at(f, of, k), r1 - r0 - k
-                value = f.op(f"call {self.vector} @first(ptr {place}, i64 {left})")
+            whole = (r1 - r0) & -self.lanes
+            with f.loop(0, whole, self.lanes) as k:
+                value = self._load_several(f, self._stored_at(f, of, k))
                 self._vstore(f, value, self._at(f, to, k))
+                self._is_odd(f, value, self.vector, several, bits)
+            with f.when(whole < r1 - r0):
+                value = f.op(f"call {self.vector} @first(ptr {self._stored_at(f, of, whole)}, i64 {r1 - r0 - whole})")
+                self._vstore(f, value, self._at(f, to, whole))
                 self._is_odd(f, value, self.vector, several, bits)
         self._note(f, c, several)
         return f.end()
@@ -431,53 +441,73 @@ class Packing(Vectors):
 
     def _filters_of_channels(self, f: Function, c: Record, rows: Int, r0: Int, r1: Int) -> str:
         """`_filters` where a term is a tap of two channels."""
-        w_m, window, channels, n = c["w_m"], c["window"], c["channels"], self.lanes
-        kind, several = f"<{n} x i32>", f.room(f"<{n} x i32>")
-        f.line(f"store {kind} zeroinitializer, ptr {several}")
+        w_m, window, channels, n = c["w_m"], c["window"], c["channels"], 2 * self.lanes
+        kind = f"<{n} x i16>"
+        most, order = f.room(kind), f.room(f"[{n} x i16]")
+        f.line(f"store {kind} zeroinitializer, ptr {most}")
 
-        def keep(bits: str, place: str) -> None:
-            f.line(f"store {kind} {bits}, ptr {place}, align 4")
-            odd: list[str] = []
-            for mask in (0x7F80, 0x7F800000):
-                high = f.op(f"and {kind} {bits}, splat (i32 {mask})")
-                here = f.op(f"icmp eq {kind} {high}, splat (i32 {mask})")
-                odd.append(f.op(f"sext <{n} x i1> {here} to {kind}"))
-            before = f.op(f"load {kind}, ptr {several}")
-            either = f.op(f"or {kind} {odd[0]}, {odd[1]}")
-            f.line(f"store {kind} {f.op(f'or {kind} {before}, {either}')}, ptr {several}")
+        def load(place: str, count: Int | None) -> str:
+            if count is None:
+                return f.op(f"load {kind}, ptr {place}, align 2")
+            mask = self._below(f, count, n)
+            return f.op(
+                f"call {kind} @llvm.masked.load.v{n}i16.p0(ptr align 2 {place}, <{n} x i1> {mask},"
+                f" {kind} zeroinitializer)"
+            )
 
+        def keep(value: str, place: str) -> None:
+            f.line(f"store {kind} {value}, ptr {place}, align 4")
+            size = f.op(f"and {kind} {value}, splat (i16 32767)")
+            old = f.op(f"load {kind}, ptr {most}")
+            f.line(f"store {kind} {f.op(f'call {kind} @llvm.umax.v{n}i16({kind} {size}, {kind} {old})')}, ptr {most}")
+
+        # Of two channels that lie side by side, the taps of one and of the other by turns.
+        with f.loop(0, self.lanes) as k:
+            for j, of in enumerate((k, window + k)):
+                short = f.op(f"trunc i64 {of & (n - 1)} to i16")
+                f.line(f"store i16 {short}, ptr {f.at(order, k * 2 + j, 'i16')}")
+        turn = f.op(f"load {kind}, ptr {order}")
+        units = r1 - r0
         with f.loop(0, rows) as m:
             of, to = self._stored_at(f, "%base", m * w_m), self._at(f, "%to", m * PITCH)
-            with f.when(window.equals(1)), f.loop(r0, r1, n) as k:
-                # Two channels lie side by side.
-                left = channels - k * 2
+            with f.when(window.equals(1)):
+                end = (channels - r0 * 2).least(units * 2)
+                even = end & -n
+                with f.loop(0, even, n) as k:
+                    self._ahead(f, self._stored_at(f, of, w_m * 3 + r0 * 2 + k))
+                    keep(load(self._stored_at(f, of, r0 * 2 + k), None), self._stored_at(f, to, k))
+                with f.when(even < end):
+                    keep(load(self._stored_at(f, of, r0 * 2 + even), end - even), self._stored_at(f, to, even))
+            small = (window > 1).both(window <= self.lanes)
+            with f.when(small), f.loop(r0, r1, window) as k:
+                # Blocks are of whole channels, since these have fewer taps than there are terms in a block.
+                place = self._stored_at(f, of, k * 2)
                 self._ahead(f, self._stored_at(f, of, w_m * 3 + k * 2))
-                mask = self._below(f, left.least((r1 - k) * 2), 2 * n)
-                value = f.op(
-                    f"call <{2 * n} x i16> @llvm.masked.load.v{2 * n}i16.p0(ptr align 2 {self._stored_at(f, of, k * 2)},"
-                    f" <{2 * n} x i1> {mask}, <{2 * n} x i16> zeroinitializer)"
-                )
-                keep(f.op(f"bitcast <{2 * n} x i16> {value} to {kind}"), self._at(f, to, k - r0))
-            with f.when(window > 1), f.loop(r0 // window, r1.up(window)) as channel:
+                value = load(place, (channels * window - k * 2).least(window * 2))
+                mixed = f.op(f"call {kind} @llvm.x86.avx512.permvar.hi.512({kind} {value}, {kind} {turn})")
+                keep(mixed, self._at(f, to, k - r0))
+            with f.when(window > self.lanes), f.loop(r0 // window, r1.up(window)) as channel:
                 begin = channel * window
                 first, last = (r0 - begin).most(0), (r1 - begin).least(window)
                 own = self._stored_at(f, of, channel * window * 2)
                 second = (channel * 2 + 1 < channels).choose(last, 0)
-                with f.loop(first, last, n) as k:
-                    self._ahead(f, self._stored_at(f, own, w_m * 3 + k))
+                with f.loop(first, last, self.lanes) as k:
                     parts: list[str] = []
                     for place, end in ((k, last), (window + k, second)):
                         at = self._stored_at(f, own, place)
                         bits = f.op(self._masked_bits(at, self._below(f, end - k)))
-                        parts.append(f.op(f"zext <{n} x i16> {bits} to {kind}"))
-                    high = f.op(f"shl {kind} {parts[1]}, splat (i32 16)")
-                    keep(f.op(f"or {kind} {parts[0]}, {high}"), self._at(f, to, begin + k - r0))
-        found = f.op(f"call i32 @llvm.vector.reduce.or.v{n}i32({kind} {f.op(f'load {kind}, ptr {several}')})")
-        with f.when(Int(f, f.op(f"icmp ne i32 {found}, 0"))):
+                        parts.append(f.op(f"zext <{self.lanes} x i16> {bits} to <{self.lanes} x i32>"))
+                    high = f.op(f"shl <{self.lanes} x i32> {parts[1]}, splat (i32 16)")
+                    both = f.op(f"or <{self.lanes} x i32> {parts[0]}, {high}")
+                    keep(f.op(f"bitcast <{self.lanes} x i32> {both} to {kind}"), self._at(f, to, begin + k - r0))
+        found = f.op(f"call i16 @llvm.vector.reduce.umax.v{n}i16({kind} {f.op(f'load {kind}, ptr {most}')})")
+        with f.when(Int(f, f.op(f"icmp uge i16 {found}, 32640"))):
             c["odd"] = 1
         declared = (
-            f"declare <{2 * n} x i16> @llvm.masked.load.v{2 * n}i16.p0(ptr, <{2 * n} x i1>, <{2 * n} x i16>)\n"
-            f"declare i32 @llvm.vector.reduce.or.v{n}i32({kind})"
+            f"declare {kind} @llvm.masked.load.v{n}i16.p0(ptr, <{n} x i1>, {kind})\n"
+            f"declare {kind} @llvm.umax.v{n}i16({kind}, {kind})\n"
+            f"declare i16 @llvm.vector.reduce.umax.v{n}i16({kind})\n"
+            f"declare {kind} @llvm.x86.avx512.permvar.hi.512({kind}, {kind})"
         )
         return f"{declared}\n\n{f.end()}"
 
@@ -513,7 +543,14 @@ class Packing(Vectors):
                 with f.when(beside), f.loop(0, long, self.lanes) as i:
                     value = self._vload(f, self._at(f, of, i))
                     self._put_several(f, value, self._stored_at(f, to, i), long - i)
-                with f.when(beside.denied()), f.loop(0, long, self.lanes) as i:
+                apart = beside.denied()
+                if self.kind.bits >= 256 and (self.stored in ("float", "double") or self.kind.bits == 512):
+                    every_other = out2.equals(2)
+                    apart = apart.both(every_other.denied())
+                    with f.when(every_other), f.loop(0, long, self.lanes) as i:
+                        value = self._narrowed(f, self._vload(f, self._at(f, of, i)))
+                        self._put_every_other(f, value, self._stored_at(f, to, i * 2), long - i)
+                with f.when(apart), f.loop(0, long, self.lanes) as i:
                     count = (long - i).least(self.lanes)
                     self._put_several(f, self._vload(f, self._at(f, of, i)), some, f.const(self.lanes))
                     with f.loop(0, count, rolled=False) as k:
@@ -532,10 +569,8 @@ class Packing(Vectors):
         plain, w_c, w_m, w_g = c["plain"].equals(1), c["w_c"], c["w_m"], c["w_g"]
         weight, packed = c.pointer("weight"), c.pointer("packed")
         taps, by = ([c[f"{name}{d}"] for d in range(3)] for name in ("taps", "w"))
-        blocks = rows.up(self.high)
+        blocks = rows.up(self.looked)
         square = plain.denied().both(window.equals(1)).both(w_m.equals(1))
-        if self.lanes < self.high:
-            square = f.const(0).equals(1)  # filters of a program do not fit a register
 
         def move(of: str, offset: Int, to: str, place: Int) -> None:
             value = f.op(f"load {self.stored}, ptr {self._stored_at(f, of, offset)}")
@@ -548,23 +583,23 @@ class Packing(Vectors):
             f.store(z * by[0] + y * by[1] + x * by[2], offsets, tap.value)
             tap.set(tap.value + 1)
         with f.loop(f.param("start"), f.param("end")) as i:
-            g, m0 = i // blocks, i % blocks * self.high
-            m1 = (m0 + self.high).least(rows)
+            g, m0 = i // blocks, i % blocks * self.looked
+            m1 = (m0 + self.looked).least(rows)
             with f.when(plain), f.loop(m0, m1) as m:
                 of = self._stored_at(f, weight, g * w_g + m * w_m)
                 with f.loop(0, terms, self.lanes) as k:
                     value = f.op(f"call {self.vector} @first(ptr {self._stored_at(f, of, k)}, i64 {terms - k})")
                     self._is_odd(f, value, self.vector, several, bits)
             # One tap, and the gradient by the input: filters lie side by side, channels are to.
-            with f.when(square), f.loop(0, channels, self.lanes) as channel:
+            with f.when(square), f.loop(0, channels, self.lanes) as channel, f.loop(m0, m1, self.lanes) as m:
                 found: list[str] = []
                 for j in range(self.lanes):
-                    of = self._stored_at(f, weight, g * w_g + m0 + (channel + j).least(channels - 1) * w_c)
-                    found.append(f.op(f"call {self.vector} @first(ptr {of}, i64 {m1 - m0})"))
+                    of = self._stored_at(f, weight, g * w_g + m + (channel + j).least(channels - 1) * w_c)
+                    found.append(f.op(f"call {self.vector} @first(ptr {of}, i64 {m1 - m})"))
                     self._is_odd(f, found[-1], self.vector, several, bits)
-                for j, value in enumerate(self._transposed(f, found)[: self.high]):
-                    with f.when(m0 + j < m1):
-                        to = self._stored_at(f, packed, (g * rows + m0 + j) * (terms + self.lanes) + channel)
+                for j, value in enumerate(self._transposed(f, found)):
+                    with f.when(m + j < m1):
+                        to = self._stored_at(f, packed, (g * rows + m + j) * (terms + self.lanes) + channel)
                         self._put_several(f, value, to, channels - channel)
             # What a channel has for these filters lies together, if that is the gradient by the input.
             other = plain.either(square).denied()

@@ -25,6 +25,8 @@ class Vectors:
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
         self.real, self.lanes, self.high, self.heights = kind.real, kind.lanes, kind.height, kind.heights
+        #: Filters that a program looks at, and puts in order: what lies together is enough to be read fast.
+        self.looked = 4 * self.high
         #: Whether pairs are of the same tap of two channels, where nothing is parted by tiles.
         self.by_channels = kind.paired and not kind.tiles
         self.item = 8 if kind.real == "double" else 4
@@ -83,10 +85,7 @@ class Vectors:
     def _put_several(self, f: Function, value: str, place: str, count: Int) -> None:
         """The first numbers of a register to memory, rounded once."""
         n, kind = self.lanes, f"<{self.lanes} x {self.stored}>"
-        if self.kind.stored == "half":
-            value = f.op(f"fptrunc {self.vector} {value} to {kind}")
-        elif self.kind.stored == "bfloat":
-            value = f.op(f"call {kind} @rounded.several({self.vector} {value})")
+        value = self._narrowed(f, value)
         align = self._item_stored()
         with f.when(count >= n):
             f.line(f"store {kind} {value}, ptr {place}, align {align}")
@@ -95,6 +94,33 @@ class Vectors:
                 f"call void @llvm.masked.store.v{n}{self._suffix()}.p0({kind} {value}, ptr align {align} {place},"
                 f" <{n} x i1> {self._below(f, count)})"
             )
+
+    def _narrowed(self, f: Function, value: str) -> str:
+        """A register's numbers as they are kept."""
+        kind = f"<{self.lanes} x {self.stored}>"
+        if self.kind.stored == "half":
+            return f.op(f"fptrunc {self.vector} {value} to {kind}")
+        if self.kind.stored == "bfloat":
+            return f.op(f"call {kind} @rounded.several({self.vector} {value})")
+        return value
+
+    def _put_every_other(self, f: Function, value: str, place: str, count: Int) -> None:
+        """The first of some numbers, as they are kept, to every other place in memory."""
+        n, kind = self.lanes, f"<{self.lanes} x {self.stored}>"
+        even = ", ".join(f"i1 {str(i % 2 == 0).lower()}" for i in range(n))
+        for half in (0, n // 2):
+            order = ", ".join(f"i32 {half + i // 2}" if i % 2 == 0 else "i32 poison" for i in range(n))
+            spread = f.op(f"shufflevector {kind} {value}, {kind} poison, <{n} x i32> <{order}>")
+            mask = f.op(f"and <{n} x i1> {self._below(f, (count - half) * 2)}, <{even}>")
+            f.line(
+                f"call void @llvm.masked.store.v{n}{self._suffix()}.p0({kind} {spread},"
+                f" ptr align {self._item_stored()} {self._stored_at(f, place, half * 2)}, <{n} x i1> {mask})"
+            )
+
+    def _load_several(self, f: Function, place: str) -> str:
+        """A register full of numbers in a row as they are computed with."""
+        value = f.op(f"load <{self.lanes} x {self.stored}>, ptr {place}, align {self._item_stored()}")
+        return self._widened(f, value, self.lanes)
 
     def _suffix(self) -> str:
         """Of the stored type in LLVM's names of functions."""
