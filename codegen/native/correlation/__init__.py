@@ -14,6 +14,7 @@ Sums are formed in an order that follows from the sizes.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from opweave.codegen.native import llvm
 from opweave.codegen.native.correlation.channels import HELD, Channels, held
@@ -52,10 +53,29 @@ class _Module(Channels):
             _HEAD, self._masked_load(), self._narrow(), self._several(), self._pairs(),
             *self._micros(), self._copy(), self._zero(), self._fill(), self._plan(),
             self._columns(), self._filters(), self._turned(), self._scatter(), self._survey(), self._careful(),
-            self._correlate(), self._weight(), self._gather(), self._depthwise(), self._depthwise_weight(),
+            self._correlate(), *([] if self.kind.tiles else [self._correlate_planes()]), self._weight(), self._gather(), self._depthwise(), self._depthwise_weight(),
             self._lanes(), self._lane_forward(), self._lane_weight(), self._lane_adjoint(), self._entry(), '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}',
         ]  # fmt: skip
         return "\n\n".join(parts)
+
+    def _blocks_of_planes(self, f: Function, c: Record, go: Callable[[str, Int, Int], None]) -> None:
+        """Compute a correlation by `correlate.planes`, whose places are those between the rows, too."""
+        line, rows, groups = c["count2"] + (c["taps2"] - 1) * c["dstep2"], c["rows"], c["groups"]
+        image = c["count1"] * line
+        width = f.const(_PLACES * self.wide)
+        width = (c["n"] * image.up(width) < ENOUGH).choose(width // 2, width)
+        each = image.up(width)
+        width, blocks = image.up(each * self.lanes) * self.lanes, c["n"] * image.up(width)
+        height = (rows.up(self.high) * self.high).least(TALL)
+        for _ in range(3):
+            few = (blocks * rows.up(height) * groups < ENOUGH).both(height > 32)
+            height = few.choose(height.up(2 * self.high) * self.high, height)
+        for name, value in {
+            "line": line, "image": image, "places": c["n"] * image, "width": width, "blocks": c["n"] * image.up(width),
+            "height": height, "row_blocks": rows.up(height), "planes": c["depth"] // c["window"],
+        }.items():  # fmt: skip
+            c[name] = value
+        go("correlate.planes", c["blocks"] * rows.up(height) * groups, width * height * c["terms"] + 1000)
 
     def _entry(self) -> str:
         f = Function("i32", self.name, ["ptr words"])
@@ -87,6 +107,7 @@ class _Module(Channels):
             "pitch": phase * c["step2"], "direct": direct.choose(1, 0), "plain": tight.choose(1, 0), "odd": 0,
             "packed": 0, "failed": 0,
             "deep": (counts[0] - 1) * c["step0"] + (taps[0] - 1) * c["dstep0"] + 1, "partial": 0,
+            "line": counts[2], "planes": 1,
         }.items():  # fmt: skip
             c[name] = value
         result, cost = f.room("i32"), f.room("double")
@@ -163,8 +184,14 @@ class _Module(Channels):
             c["depth"] = (window <= DEPTH).choose((each.up(parts) * window).most(1), DEPTH)
             for name, value in {"width": wide, "blocks": blocks, "height": height, "row_blocks": row_blocks}.items():
                 c[name] = value
-            go("correlate", blocks * row_blocks * groups, wide * height * terms + 1000)
-            c["terms"] = terms
+            by_planes = f.const(0).equals(1) if self.kind.tiles else self._fits(c)
+            with f.when(by_planes.denied()):
+                go("correlate", blocks * row_blocks * groups, wide * height * terms + 1000)
+            if not self.kind.tiles:
+                with f.when(by_planes):
+                    self._blocks_of_planes(f, c, go)
+            for name, value in {"terms": terms, "image": image, "places": places, "line": counts[2], "planes": 1}.items():
+                c[name] = value
             with f.when(c["odd"].equals(1).both(inside.denied())):
                 go("careful", groups * rows, c["n"] * image * terms * 8)
         with f.when(kind.equals(WEIGHT).both(rows > 0).both(terms > 0)):
@@ -205,6 +232,8 @@ class _Module(Channels):
         return f"{text}\n\n{f.end(f'i32 {found}')}"
 
 
+#: Panels of a block where columns need no memory.
+_PLACES = 8
 #: Rows of so many places are computed with channels side by side.
 _NARROW = 64
 _RUN = ("ptr code", "ptr packed", "i64 n", "i32 gx", "i32 gy", "i32 gz", "ptr cost")

@@ -104,7 +104,8 @@ class Packing(Vectors):
         """Where the places [p0, p1) read and write: stretches of them, by panels of `panel` places."""
         f, c, t = self._open("plan", "i64 p0", "i64 p1", "i64 panel")
         p0, p1, panel = (f.param(name) for name in ("p0", "p1", "panel"))
-        c1, c2 = c["count1"], c["count2"]
+        # The places of a row, and those of them that have results.
+        c1, c2, seen = c["count1"], c["line"], c["count2"]
         s0, s1, s2 = (c[f"step{d}"] for d in range(3))
         direct = c["direct"].equals(1)
         image = c["image"]
@@ -122,7 +123,7 @@ class Packing(Vectors):
         # Of one row of places only what they see is taken.
         one_row = single.both((p0 // c2).equals((p1 - 1) // c2))
         x0 = one_row.choose(p0 % c2, 0)
-        along = one_row.choose(p1 - p0, c2)
+        along = one_row.choose((p1 - p0).least(seen), seen)
         phase = ((along - 1) * s2 + (c["taps2"] - 1) * c["dstep2"] + 1).up(s2)
         pitch = phase * s2
         t["phase"], t["pitch"], t["begin"] = phase, pitch, x0 * s2
@@ -138,6 +139,7 @@ class Packing(Vectors):
             before = f.at(base, (have - 1).most(0) * 3)
             long = f.load(before, 2)
             follows = (have > 0).both((f.load(before, 0) + long * step).equals(source))
+            follows = follows.both((f.load(before, 1) + long).equals(lane_))
             with f.when(follows):
                 f.store(long + count, before, 2)
             with f.when(follows.denied()):
@@ -171,7 +173,8 @@ class Packing(Vectors):
                 plain = n * in_n + z.value * in0 + y.value * in1 + x.value * in2
                 run(ins, 0, direct.choose(plain, packed), lane.value, count, direct.choose(in2, 1))
                 target = n * out_n + z.value * out0 + y.value * out1 + x.value * out2
-                run(outs, 1, target, lane.value, count, out2)
+                with f.when(x.value < seen):
+                    run(outs, 1, target, lane.value, count.least(seen - x.value), out2)
                 left.set(left.value - count)
                 lane.set(lane.value + count)
                 x.set(x.value + count)
@@ -204,7 +207,7 @@ class Packing(Vectors):
         elements = (direct.choose(0, scratch.value) + (8 * self.lanes + self.lanes - 1)) & -self.lanes
         t["plane"] = elements
         f.line(f"call void @free(ptr {t.pointer('scratch')})")
-        t.keep("scratch", self._room(f, elements * (2 if self.by_channels else 1)))
+        t.keep("scratch", self._room(f, elements * (c["planes"] + (1 if self.by_channels else 0))))
         return f.end()
 
     def _mark(self, f: Function, c: Record, t: Record) -> None:
@@ -277,28 +280,11 @@ class Packing(Vectors):
         scratch = t.pointer("scratch")
         second = self._at(f, scratch, t["plane"])
 
-        def both(channel: Int, first: str, size: Int, put: Callable[[Int, str], None]) -> None:
-            """Have one channel, or two of them as pairs, put somewhere."""
-            put(channel * 2 if paired else channel, first)
-            if paired:
-                there_is = channel * 2 + 1 < c["channels"]
-                with f.when(there_is):
-                    put(channel * 2 + 1, second)
-                    with f.loop(0, size, self.lanes) as i:
-                        parts = [self._vload(f, self._at(f, of, i)) for of in (first, second)]
-                        self._join(f, *parts, self._at(f, first, i))
-                with f.when(there_is.denied()), f.loop(0, size, self.lanes) as i:
-                    self._join(f, self._vload(f, self._at(f, first, i)), "zeroinitializer", self._at(f, first, i))
-
-        def put_rows(channel: Int, to: str) -> None:
-            given = self._stored_at(f, "%base", channel * in_c)
-            f.line(f"call void @channel_rows(ptr %c, ptr %t, ptr {given}, ptr {to})")
-
         with f.loop(r0 // window, r1.up(window)) as channel:
             begin = channel * window
             first, last = (r0 - begin).most(0), (r1 - begin).least(window)
             with f.when(direct.denied()):
-                both(channel, scratch, t["plane"], put_rows)
+                self._put_channels(f, c, "%t", "%base", channel, scratch, second, t["plane"], paired=paired)
             with f.loop(0, panels) as j:
                 count = f.load(counts, j * 2)
                 runs = f.at(ins, j * (panel * 3))
@@ -312,7 +298,7 @@ class Packing(Vectors):
                             of, place = self._stored_at(f, given, f.load(one, 0)), self._at(f, to, f.load(one, 1))
                             f.line(f"call void @spaced(ptr {place}, ptr {of}, i64 {in2}, i64 {f.load(one, 2)})")
 
-                    both(channel, row, panel, put_runs)
+                    self._joined(f, c, channel, (row, second), panel, put_runs, paired=paired)
                 with f.when(direct.denied()), f.loop(first, last) as tap:
                     row = self._at(f, "%to", j * far + (begin + tap - r0) * pitch)
                     shifted = self._at(f, scratch, f.load(taps, tap))
@@ -325,6 +311,35 @@ class Packing(Vectors):
                         with f.loop(self.lanes, long, self.lanes) as i:
                             self._vstore(f, self._vload(f, self._at(f, of, i)), self._at(f, to, i))
         return f.end()
+
+    def _put_channels(
+        self, f: Function, c: Record, t: str, base: str, channel: Int, to: str, second: str, plane: Int, *,
+        paired: bool | None = None,
+    ) -> None:  # fmt: skip
+        """Put the rows of a channel, or of the two of a pair, somewhere; `second` is room for another plane."""
+
+        def put(channel: Int, to: str) -> None:
+            given = self._stored_at(f, base, channel * c["in_c"])
+            f.line(f"call void @channel_rows(ptr %c, ptr {t}, ptr {given}, ptr {to})")
+
+        self._joined(f, c, channel, (to, second), plane, put, paired=self.by_channels if paired is None else paired)
+
+    def _joined(
+        self, f: Function, c: Record, channel: Int, places: tuple[str, str], size: Int,
+        put: Callable[[Int, str], None], *, paired: bool,
+    ) -> None:  # fmt: skip
+        """Have one channel put somewhere, or both of a pair and then joined; the last may be alone."""
+        first, second = places
+        put(channel * 2 if paired else channel, first)
+        if not paired:
+            return
+        there_is = channel * 2 + 1 < c["channels"]
+        with f.when(there_is):
+            put(channel * 2 + 1, second)
+            with f.loop(0, size, self.lanes) as i:
+                self._join(f, *(self._vload(f, self._at(f, of, i)) for of in places), self._at(f, first, i))
+        with f.when(there_is.denied()), f.loop(0, size, self.lanes) as i:
+            self._join(f, self._vload(f, self._at(f, first, i)), "zeroinitializer", self._at(f, first, i))
 
     def _join(self, f: Function, low: str, high: str, place: str) -> None:
         """Store pairs of bfloat16: each is what a number of both registers begins with."""

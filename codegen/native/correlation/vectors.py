@@ -204,14 +204,18 @@ class Vectors:
         a, b = (f.op(f"bitcast {self.vector} {x} to {pairs}") for x in (a, b))
         return f.op(f"call {self.vector} @{_PAIRS}({self.vector} {total}, {pairs} {a}, {pairs} {b})")
 
-    def _micro(self, vectors: int, high: int) -> str:
-        """`high` rows by `vectors` registers of columns, over `k` numbers or pairs; `more`: add to what is there."""
+    def _micro(self, vectors: int, high: int, *, planes: bool = False) -> str:
+        """`high` rows by `vectors` registers of columns, over `k` numbers or pairs; `more`: add to what is there.
+
+        `planes`: columns lie where a table says.
+        """
         if self.kind.tiles:
             return self._tile_micro(vectors)
         rows, kind = range(high), self.vector
         f = Function(
-            "internal void", f"micro.{high}.{vectors}",
-            ["i64 k", "ptr a", "ptr b", "ptr c", "i64 ldc", "ptr bias", "i64 more"], "noinline",
+            "internal void", f"{'planes' if planes else 'micro'}.{high}.{vectors}",
+            ["i64 k", "ptr a", "ptr b", "ptr c", "i64 ldc", "ptr bias", "i64 more", *(["ptr table"] if planes else [])],
+            "noinline",
         )  # fmt: skip
         ldc, more = f.param("ldc"), f.param("more")
         starts = [self._at(f, "%c", ldc * m) for m in rows]
@@ -227,7 +231,7 @@ class Vectors:
                     f.line(f"store {kind} {self._vload(f, places[m][v])}, ptr {sums[m][v]}")
 
         def step(k: Int) -> None:
-            base = self._at(f, "%b", k * self.wide)
+            base = self._at(f, "%b", f.load("%table", k) if planes else k * self.wide)
             columns = [self._vload(f, self._at(f, base, v * self.lanes)) for v in range(vectors)]
             along = self._at(f, "%a", k)
             for m in rows:
@@ -281,13 +285,15 @@ class Vectors:
 
     def _micros(self) -> list[str]:
         """The kernels in registers, of all heights and widths."""
-        return [self._micro(v, high) for high in self.heights for v in (1, 2, 3)]
+        kinds = (False,) if self.kind.tiles else (False, True)
+        return [self._micro(v, high, planes=planes) for planes in kinds for high in self.heights for v in (1, 2, 3)]
 
     def _multiply(
         self, f: Function, rows: Int, vectors: Int, k: Number, a: str, b: str, c: str, ldc: Number, bias: str,
-        more: Number,
+        more: Number, table: str = "",
     ) -> None:  # fmt: skip
         """Multiply some rows, as many as a kernel has at most, by the lowest kernel that has them."""
+        name, last = ("planes", f", ptr {table}") if table else ("micro", "")
         lowest: Number = 0
         for high in self.heights:
             fits = (rows > lowest).both(rows <= high) if high < self.high else rows > lowest
@@ -295,8 +301,8 @@ class Vectors:
             for v in (1, 2, 3):
                 with f.when(fits.both(vectors.equals(v))):
                     f.line(
-                        f"call void @micro.{high}.{v}(i64 {k}, ptr {a}, ptr {b}, ptr {c}, i64 {ldc}, ptr {bias},"
-                        f" i64 {more})"
+                        f"call void @{name}.{high}.{v}(i64 {k}, ptr {a}, ptr {b}, ptr {c}, i64 {ldc}, ptr {bias},"
+                        f" i64 {more}{last})"
                     )
 
     def _put_first(self, f: Function, value: str, place: str, count: Int) -> None:
