@@ -168,7 +168,7 @@ class _Module(Channels):
         some = some.both(odd.denied())
         with f.when(kind.equals(CORRELATE).both(some)):
             # To pack columns again for other filters takes longer than to pack filters for other places.
-            width = (blocks < ENOUGH).choose(width.least(2 * self.wide), width)
+            width = (blocks * rows.up(_FEW_ROWS) * groups < ENOUGH).choose(width.least(2 * self.wide), width)
             blocks = places.up(width)
             even = places.up(blocks * self.lanes) * self.lanes
             wide = (blocks < ENOUGH).choose(even, width)
@@ -232,6 +232,8 @@ class _Module(Channels):
         return f"{text}\n\n{f.end(f'i32 {found}')}"
 
 
+#: Programs of so many filters are preferred to programs of few places.
+_FEW_ROWS = 128
 #: Panels of a block where columns need no memory.
 _PLACES = 8
 #: Rows of so many places are computed with channels side by side.

@@ -51,46 +51,71 @@ class Packing(Vectors):
         return f.end()
 
     def _fill(self) -> str:
-        """Put the rows of a channel that the block sees somewhere, with the zeros around."""
-        f, c, t = self._open("channel_rows", "ptr channel", "ptr to")
+        """Functions: put the rows of a channel that the block sees somewhere, with the zeros around."""
+        return "\n\n".join(self._fill_of(paired) for paired in ((False, True) if self.by_channels else (False,)))
+
+    def _fill_of(self, paired: bool) -> str:
+        """`paired`: of two channels, as pairs; of the other there may be none, and `room` is for a row."""
+        name, more = ("pair_rows", ["ptr other", "ptr room"]) if paired else ("channel_rows", [])
+        f, c, t = self._open(name, "ptr channel", "ptr to", *more)
         pitch, phase, step, seen_from = t["pitch"], t["phase"], c["step2"], t["begin"]
         lo0, hi0, lo1, hi1 = (c[f"{name}{d}"] for d in range(2) for name in ("lo", "hi"))
         in_n, in0, in1, in2 = c["in_n"], c["in0"], c["in1"], c["in2"]
-        pieces, edges, scratch = t.pointer("pieces"), t.pointer("edges"), "%to"
+        pieces, edges = t.pointer("pieces"), t.pointer("edges")
         apart = step * in2
+        channels = ["%channel"]
+        if paired:
+            alone = f.is_null("%other")
+            channels.append(f.op(f"select i1 {alone}, ptr %channel, ptr %other"))
+            one = f.op(f"insertelement <{self.lanes} x i32> poison, i32 {f.op(f'select i1 {alone}, i32 0, i32 -65536')}, i64 0")
+            upper = self._spread(f, one, "i32")
+
+        def keep(values: list[str], place: str) -> None:
+            if paired:
+                self._join(f, *values, place, upper)
+            else:
+                self._vstore(f, values[0], place)
+
         with f.loop(0, t["found"]) as number:
             piece = f.at(pieces, number * PIECE)
             image, z0, deep, y0, high, begin = (f.load(piece, i) for i in range(PIECE))
-            base = self._stored_at(f, "%channel", image * in_n)
             with f.loop(0, deep) as z:
                 uz = z + z0
                 inside = (uz >= lo0).both(uz < hi0)
                 with f.loop(0, high) as y:
                     uy = y + y0
                     seen = inside.both((uy >= lo1).both(uy < hi1))
-                    row = self._at(f, scratch, begin + (z * high + y) * pitch)
+                    row = self._at(f, "%to", begin + (z * high + y) * pitch)
                     second = self._at(f, row, phase)
                     with f.when(seen.denied()):
                         f.line(f"call void @clear(ptr {row}, i64 {pitch})")
                     with f.when(seen):
-                        of = self._stored_at(f, base, uz * in0 + uy * in1 + seen_from * in2)
+                        at = image * in_n + uz * in0 + uy * in1 + seen_from * in2
+                        rows = [self._stored_at(f, channel, at) for channel in channels]
                         with f.when(apart.equals(1)), f.loop(0, pitch, self.lanes) as i:
-                            self._vstore(f, self._inside(f, t, of, i), self._at(f, row, i))
+                            keep([self._inside(f, t, of, i) for of in rows], self._at(f, row, i))
                         halved = step.equals(2).both(in2.equals(1))
-                        with f.when(halved), f.loop(0, phase, self.lanes) as i:
-                            # Every other number of two registers.
-                            parts = [self._inside(f, t, of, i * 2 + k) for k in (0, self.lanes)]
-                            # What the first writes beyond its end is where the second begins.
-                            self._vstore(f, self._halved(f, parts, 0), self._at(f, row, i))
-                            self._vstore(f, self._halved(f, parts, 1), self._at(f, second, i))
+                        last = (phase - 1) // self.lanes * self.lanes
+                        with f.when(halved), f.loop(0, phase, self.lanes) as k:
+                            # Every other number of two registers, from the end: what is written beyond it is where
+                            # the others begin.
+                            i = last - k
+                            found = [[self._inside(f, t, of, i * 2 + k) for k in (0, self.lanes)] for of in rows]
+                            for p, to in enumerate((row, second)):
+                                keep([self._halved(f, parts, p) for parts in found], self._at(f, to, i))
                         other = apart.equals(1).either(halved).denied()
                         with f.when(other), f.loop(0, step) as p:
                             first, last = f.load(edges, p * 2), f.load(edges, p * 2 + 1)
                             to = self._at(f, row, p * phase)
                             f.line(f"call void @clear(ptr {to}, i64 {first})")
-                            begins = self._stored_at(f, of, (p + first * step) * in2)
-                            place = self._at(f, to, first)
-                            f.line(f"call void @spaced(ptr {place}, ptr {begins}, i64 {apart}, i64 {last - first})")
+                            places = [self._at(f, to, first), "%room"]
+                            for place, of in zip(places, rows, strict=False):
+                                begins = self._stored_at(f, of, (p + first * step) * in2)
+                                f.line(f"call void @spaced(ptr {place}, ptr {begins}, i64 {apart}, i64 {last - first})")
+                            if paired:
+                                with f.loop(0, last - first, self.lanes) as i:
+                                    values = [self._vload(f, self._at(f, place, i)) for place in places]
+                                    keep(values, self._at(f, places[0], i))
                             f.line(f"call void @clear(ptr {self._at(f, to, last)}, i64 {phase - last})")
         return f.end()
 
@@ -284,7 +309,7 @@ class Packing(Vectors):
             begin = channel * window
             first, last = (r0 - begin).most(0), (r1 - begin).least(window)
             with f.when(direct.denied()):
-                self._put_channels(f, c, "%t", "%base", channel, scratch, second, t["plane"], paired=paired)
+                self._put_channels(f, c, "%t", "%base", channel, scratch, second, paired=paired)
             with f.loop(0, panels) as j:
                 count = f.load(counts, j * 2)
                 runs = f.at(ins, j * (panel * 3))
@@ -313,16 +338,16 @@ class Packing(Vectors):
         return f.end()
 
     def _put_channels(
-        self, f: Function, c: Record, t: str, base: str, channel: Int, to: str, second: str, plane: Int, *,
-        paired: bool | None = None,
-    ) -> None:  # fmt: skip
-        """Put the rows of a channel, or of the two of a pair, somewhere; `second` is room for another plane."""
-
-        def put(channel: Int, to: str) -> None:
-            given = self._stored_at(f, base, channel * c["in_c"])
+        self, f: Function, c: Record, t: str, base: str, channel: Int, to: str, second: str, *, paired: bool
+    ) -> None:
+        """Put the rows of a channel, or of the two of a pair, somewhere; `second` is room for a row."""
+        given = self._stored_at(f, base, (channel * 2 if paired else channel) * c["in_c"])
+        if not paired:
             f.line(f"call void @channel_rows(ptr %c, ptr {t}, ptr {given}, ptr {to})")
-
-        self._joined(f, c, channel, (to, second), plane, put, paired=self.by_channels if paired is None else paired)
+            return
+        other = self._stored_at(f, given, c["in_c"])
+        other = f.op(f"select i1 {channel * 2 + 1 < c['channels']}, ptr {other}, ptr null")
+        f.line(f"call void @pair_rows(ptr %c, ptr {t}, ptr {given}, ptr {to}, ptr {other}, ptr {second})")
 
     def _joined(
         self, f: Function, c: Record, channel: Int, places: tuple[str, str], size: Int,
@@ -341,11 +366,11 @@ class Packing(Vectors):
         with f.when(there_is.denied()), f.loop(0, size, self.lanes) as i:
             self._join(f, self._vload(f, self._at(f, first, i)), "zeroinitializer", self._at(f, first, i))
 
-    def _join(self, f: Function, low: str, high: str, place: str) -> None:
+    def _join(self, f: Function, low: str, high: str, place: str, upper: str = "splat (i32 -65536)") -> None:
         """Store pairs of bfloat16: each is what a number of both registers begins with."""
         bits = f"<{self.lanes} x i32>"
         first = f.op(f"lshr {bits} {f.op(f'bitcast {self.vector} {low} to {bits}')}, splat (i32 16)")
-        last = f.op(f"and {bits} {f.op(f'bitcast {self.vector} {high} to {bits}')}, splat (i32 -65536)")
+        last = f.op(f"and {bits} {f.op(f'bitcast {self.vector} {high} to {bits}')}, {upper}")
         f.line(f"store {bits} {f.op(f'or {bits} {first}, {last}')}, ptr {place}, align 4")
 
     def _pairs(self) -> str:

@@ -63,7 +63,7 @@ class Planes(Programs):
                 with f.loop(r0 // window, r1 // window) as channel:
                     to = self._at(f, scratch, (channel - r0 // window) * plane)
                     second = self._at(f, scratch, depth // window * plane)
-                    self._put_channels(f, c, t, base, channel, to, second, plane)
+                    self._put_channels(f, c, t, base, channel, to, second, paired=self.by_channels)
                 later = (r0 > 0).choose(1, 0)
                 with f.loop(0, panels) as j:
                     vectors = (p1 - p0 - j * panel).least(panel).up(self.lanes)

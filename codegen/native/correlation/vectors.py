@@ -49,8 +49,12 @@ class Vectors:
         f.line(f"store {self.vector} {value}, ptr {place}, align {self.item}")
 
     def _splat(self, f: Function, value: str) -> str:
-        one = f.op(f"insertelement {self.vector} poison, {self.real} {value}, i64 0")
-        return f.op(f"shufflevector {self.vector} {one}, {self.vector} poison, <{self.lanes} x i32> zeroinitializer")
+        return self._spread(f, f.op(f"insertelement {self.vector} poison, {self.real} {value}, i64 0"), self.real)
+
+    def _spread(self, f: Function, one: str, kind: str) -> str:
+        """The first number of a register everywhere."""
+        n = self.lanes
+        return f.op(f"shufflevector <{n} x {kind}> {one}, <{n} x {kind}> poison, <{n} x i32> zeroinitializer")
 
     def _fma(self, f: Function, a: str, b: str, c: str) -> str:
         product = f.op(f"fmul contract {self.vector} {a}, {b}")
