@@ -26,6 +26,7 @@ from opweave.codegen.native.correlation.words import (
     DEPTHWISE_WEIGHT,
     ENOUGH,
     FIELDS,
+    PITCH,
     RATE,
     TALL,
     WEIGHT,
@@ -107,6 +108,7 @@ class _Module(Channels):
             "pitch": phase * c["step2"], "direct": direct.choose(1, 0), "plain": tight.choose(1, 0), "odd": 0,
             "packed": 0, "failed": 0,
             "deep": (counts[0] - 1) * c["step0"] + (taps[0] - 1) * c["dstep0"] + 1, "partial": 0,
+            "blocked": 0,
             "line": counts[2], "planes": 1,
         }.items():  # fmt: skip
             c[name] = value
@@ -150,13 +152,24 @@ class _Module(Channels):
         at_once = kind.equals(CORRELATE).both(blocks <= 2).both(tight)
         surveyed = correlates.both(at_once.denied())
         apart = tight.denied().both(terms > 0).both(surveyed)
+        # Blocks of whole channels, of about the same size.
+        each = channels.up(2) if self.by_channels else channels
+        parts = each.up((f.const(DEPTH) // window.most(1)).most(1)).most(1)
+        depth = (window <= DEPTH).choose((each.up(parts) * window).most(1), DEPTH)
+        c["depth"] = depth
+        blocked = f.const(0).equals(1)
+        if self.stored == self.real:
+            blocked = apart.both(kind.equals(CORRELATE)).both(window <= DEPTH).both(depth > DEPTH // 2)
+        parts = blocked.choose(each.up((depth // window.most(1)).most(1)), 0)
+        c["blocked"] = parts
         with f.when(apart):
-            room = self._room(f, groups * rows * (terms + self.lanes) + self.lanes)
+            filter_ = blocked.choose(parts * PITCH, terms + self.lanes)
+            room = self._room(f, groups * rows * filter_ + blocked.choose(self.high * PITCH, 0) + self.lanes)
             c.keep("packed", self._stored_at(f, room, self.lanes))
             f.leave(f.is_null(room), "i32 3")
         with f.when(apart.either(surveyed.both(inside.denied()).both(tight))):
             go("survey", groups * rows.up(self.looked), terms * 20 * self.looked)
-        with f.when(apart):
+        with f.when(apart.both(blocked.denied())):
             c.keep("weight", c.pointer("packed"))
             filter_ = terms + self.lanes
             c["plain"], c["w_g"], c["w_m"], c["w_c"] = 1, rows * filter_, filter_, window
@@ -177,11 +190,7 @@ class _Module(Channels):
                 few = (blocks * rows.up(height) * groups < ENOUGH).both(height > 32)
                 height = few.choose(height.up(2 * self.high) * self.high, height)
             row_blocks = rows.up(height)
-            each = channels.up(2) if self.by_channels else channels
             c["terms"] = each * window
-            # Blocks of whole channels, of about the same size.
-            parts = each.up((f.const(DEPTH) // window.most(1)).most(1)).most(1)
-            c["depth"] = (window <= DEPTH).choose((each.up(parts) * window).most(1), DEPTH)
             for name, value in {"width": wide, "blocks": blocks, "height": height, "row_blocks": row_blocks}.items():
                 c[name] = value
             by_planes = f.const(0).equals(1) if self.kind.tiles else self._fits(c)

@@ -617,6 +617,15 @@ class Packing(Vectors):
             f.line(f"store {self.stored} {value}, ptr {self._stored_at(f, to, place)}")
             self._is_odd(f, self._widened(f, value), self.real, one, "i1")
 
+        # In the order of the kernel in registers, a block of terms behind the other, or filter by filter.
+        parts = c["blocked"]
+        of_block = (parts > 0).choose(c["depth"] // window.most(1), channels)
+        apart = (parts > 0).choose(PITCH, terms + self.lanes)
+
+        def place(g: Int, channel: Int) -> Int:
+            """Where a channel of the first filter is put."""
+            return (g * parts.most(1) + channel // of_block) * rows * apart + channel % of_block * window
+
         turned = self._is_turned(c)
         offsets, tap = f.op(f"call ptr @malloc(i64 {window * 8 + 8})"), f.variable(0)
         with f.loop(0, taps[0]) as z, f.loop(0, taps[1]) as y, f.loop(0, taps[2]) as x:
@@ -631,23 +640,29 @@ class Packing(Vectors):
                     value = f.op(f"call {self.vector} @first(ptr {self._stored_at(f, of, k)}, i64 {terms - k})")
                     self._is_odd(f, value, self.vector, several, bits)
             # One tap, and the gradient by the input: filters lie side by side, channels are to.
-            with f.when(square), f.loop(0, channels, self.lanes) as channel, f.loop(m0, m1, self.lanes) as m:
-                found: list[str] = []
+            with (
+                f.when(square), f.loop(0, channels, of_block) as begin,
+                f.loop(begin, (begin + of_block).least(channels), self.lanes) as channel,
+                f.loop(m0, m1, self.lanes) as m,
+            ):  # fmt: skip
+                end, found = (begin + of_block).least(channels), []
                 for j in range(self.lanes):
                     of = self._stored_at(f, weight, g * w_g + m + (channel + j).least(channels - 1) * w_c)
                     found.append(f.op(f"call {self.vector} @first(ptr {of}, i64 {m1 - m})"))
                     self._is_odd(f, found[-1], self.vector, several, bits)
                 for j, value in enumerate(self._transposed(f, found)):
                     with f.when(m + j < m1):
-                        to = self._stored_at(f, packed, (g * rows + m + j) * (terms + self.lanes) + channel)
-                        self._put_several(f, value, to, channels - channel)
+                        to = self._stored_at(f, packed, place(g, channel) + (m + j) * apart)
+                        self._put_several(f, value, to, end - channel)
             # What a channel has for these filters lies together, if that is the gradient by the input.
             other = plain.either(square).denied()
-            with f.when(other), f.loop(0, channels) as channel, f.loop(m0, m1) as m:
-                channel = channels - 1 - channel
+            with f.when(other), f.loop(0, channels) as left:
+              channel = channels - 1 - left
+              start = place(g, channel)
+              with f.loop(m0, m1) as m:
                 of = self._stored_at(f, weight, g * w_g + m * w_m + channel * w_c)
                 self._ahead(f, self._stored_at(f, of, w_c * -4))
-                to = self._stored_at(f, packed, (g * rows + m) * (terms + self.lanes) + channel * window)
+                to = self._stored_at(f, packed, start + m * apart)
                 # Turned around in a register, and put where only channels are that come after it.
                 with f.when(turned):
                     bits_, back = self._backwards(f, of, window)

@@ -36,7 +36,7 @@ class Planes(Programs):
         panel = f.const(self.wide)
         each = image.up(width)
         t, record = self._block(f, c, width, panel)
-        left = self._room(f, height * PITCH)
+        left = self._room(f, c["blocked"].equals(0).choose(height * PITCH, 0))
         sums = self._room(f, height * width)
         table = self._room(f, depth * 2)
         self._need(f, c, record, left, sums, table, planned=False)
@@ -59,7 +59,8 @@ class Planes(Programs):
             panels, ins = record["panels"], record.pointer("ins")
             with f.loop(0, terms.most(1), depth) as r0:
                 r1 = (r0 + depth).least(terms)
-                f.line(f"call void @filters(ptr %c, ptr {t}, ptr {weight}, i64 {some}, i64 {r0}, i64 {r1}, ptr {left})")
+                self._put_filters(f, c, t, weight, some, r0, r1, left)
+                filters = self._filters_at(f, c, g, m0, r0, left)
                 with f.loop(r0 // window, r1 // window) as channel:
                     to = self._at(f, scratch, (channel - r0 // window) * plane)
                     second = self._at(f, scratch, depth // window * plane)
@@ -74,7 +75,7 @@ class Planes(Programs):
                         with f.when(there_is), f.loop(0, (some - m).least(self.high)) as row:
                             at = self._stored_at(f, given, (g * rows + m0 + m + row) * bias_by)
                             f.line(f"store {self.real} {self._get(f, at)}, ptr {self._at(f, bias, row)}")
-                        a, own = self._at(f, left, m * PITCH), self._at(f, sums, m * width + j * panel)
+                        a, own = self._at(f, filters, m * PITCH), self._at(f, sums, m * width + j * panel)
                         self._multiply(f, some - m, vectors, r1 - r0, a, columns, own, width, bias, later, table)
             with f.loop(0, panels) as j:
                 own = self._at(f, sums, j * panel)

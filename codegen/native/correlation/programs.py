@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from opweave.codegen.native import amx
 from opweave.codegen.native.correlation.packing import Packing
-from opweave.codegen.native.correlation.words import DEPTH, PITCH
-from opweave.codegen.native.emitting import Int, Number
+from opweave.codegen.native.correlation.words import DEPTH, PITCH, Record
+from opweave.codegen.native.emitting import Function, Int, Number
 
 
 class Programs(Packing):
@@ -55,6 +55,19 @@ class Programs(Packing):
                 self._put(f, f.op(f"load {self.real}, ptr {total}"), self._stored_at(f, out, end))
         return f.end()
 
+    def _filters_at(self, f: Function, c: Record, g: Int, m: Int, r0: Int, left: str) -> str:
+        """Where terms of a group's filters, from one on, lie as the kernel in registers reads them: `left`, or ready."""
+        blocked = c["blocked"]
+        there = self._at(f, c.pointer("packed"), ((g * blocked + r0 // c["depth"]) * c["rows"] + m) * PITCH)
+        return f.op(f"select i1 {blocked > 0}, ptr {there}, ptr {left}")
+
+    def _put_filters(
+        self, f: Function, c: Record, t: str, weight: str, some: Int, r0: Int, r1: Int, left: str
+    ) -> None:
+        """Put terms of some filters in order, if they are not."""
+        with f.when(c["blocked"].equals(0)):
+            f.line(f"call void @filters(ptr %c, ptr {t}, ptr {weight}, i64 {some}, i64 {r0}, i64 {r1}, ptr {left})")
+
     def _correlate(self) -> str:
         """Programs of a correlation: a block of places and some filters each."""
         f, c = self._task("correlate")
@@ -65,7 +78,7 @@ class Programs(Packing):
         far = depth.most(amx.ROWS) * self.wide + self.lanes
         t, record = self._block(f, c, width, panel)
         slab = self._room(f, width.up(panel) * far)
-        left = self._room(f, height * PITCH)
+        left = self._room(f, c["blocked"].equals(0).choose(height * PITCH, 0))
         sums = self._room(f, height * width)
         self._need(f, c, record, slab, left, sums, planned=False)
         bias = f.room(f"[{self.high} x {self.real}]")
@@ -93,12 +106,11 @@ class Programs(Packing):
                         f"call void @{columns}(ptr %c, ptr {t}, ptr {base}, i64 {r0}, i64 {r1}, ptr {slab}, i64 {far},"
                         f" i64 {self.wide})"
                     )
-                    f.line(
-                        f"call void @filters(ptr %c, ptr {t}, ptr {weight}, i64 {some}, i64 {r0}, i64 {r1}, ptr {left})"
-                    )
+                    self._put_filters(f, c, t, weight, some, r0, r1, left)
                     if self.kind.tiles:
                         with f.loop(0, panels) as j:
                             f.line(f"call void @pair.rows(ptr {self._at(f, slab, j * far)}, i64 {k}, i64 {panel})")
+                filters = self._filters_at(f, c, g, m0, r0, left)
                 numbers = k.up(2) if self.kind.tiles else k
                 later = (r0 > 0).choose(1, 0)
                 self._tiled(f, amx.configure())
@@ -122,7 +134,7 @@ class Programs(Packing):
                             with f.loop(0, (some - m).least(self.high)) as row:
                                 at = self._stored_at(f, given, (g * rows + m0 + m + row) * bias_by)
                                 f.line(f"store {self.real} {self._get(f, at)}, ptr {self._at(f, bias, row)}")
-                        a = self._at(f, left, m * PITCH)
+                        a = self._at(f, filters, m * PITCH)
                         self._multiply(f, some - m, vectors, numbers, a, columns, to, ldc, bias, later)
                 self._tiled(f, amx.release())
             with f.loop(0, panels) as j:
