@@ -235,7 +235,8 @@ def test_compiled_convolutions_take_other_sizes() -> None:
     ("sizes", "filters", "kernel", "stride"),
     [((2, 33, 15, 13), 31, (3, 3), 1), ((1, 70, 9, 17), 100, (3, 5), 2), ((3, 129, 7, 7), 17, (1, 1), 1),
      ((2, 16, 20, 33), 300, (2, 2), 1), ((1, 300, 5, 6), 33, (3, 3), 1), ((1, 21, 41, 83), 24, (3, 3), 2),
-     ((2, 31, 23, 64), 20, (3, 3), 1), ((1, 8, 9, 150), 40, (5, 5), 1), ((1, 5, 30, 77), 9, (7, 7), 2)],
+     ((2, 31, 23, 64), 20, (3, 3), 1), ((1, 8, 9, 150), 40, (5, 5), 1), ((1, 5, 30, 77), 9, (7, 7), 2),
+     ((2, 37, 14, 13), 200, (3, 3), 1), ((1, 20, 9, 9), 302, (1, 1), 1)],
 )  # fmt: skip
 def test_many_channels(sizes: tuple[int, ...], filters: int, kernel: tuple[int, int], stride: int, dtype: str) -> None:
     """Parts of tiles, and several blocks of terms, filters and places."""

@@ -158,14 +158,16 @@ class _Module(Channels):
         depth = (window <= DEPTH).choose((each.up(parts) * window).most(1), DEPTH)
         c["depth"] = depth
         blocked = f.const(0).equals(1)
-        if self.stored == self.real:
+        if self.stored == self.real or self.by_channels:
             blocked = apart.both(kind.equals(CORRELATE)).both(window <= DEPTH).both(depth > DEPTH // 2)
+        if self.by_channels:
+            blocked = blocked.both((channels & 1).equals(0))
         parts = blocked.choose(each.up((depth // window.most(1)).most(1)), 0)
         c["blocked"] = parts
         with f.when(apart):
             filter_ = blocked.choose(parts * PITCH, terms + self.lanes)
-            room = self._room(f, groups * rows * filter_ + blocked.choose(self.high * PITCH, 0) + self.lanes)
-            c.keep("packed", self._stored_at(f, room, self.lanes))
+            room = self._room(f, groups * rows * filter_ + blocked.choose(self.high * PITCH, 0) + 2 * self.lanes)
+            c.keep("packed", self._stored_at(f, room, 2 * self.lanes))
             f.leave(f.is_null(room), "i32 3")
         with f.when(apart.either(surveyed.both(inside.denied()).both(tight))):
             go("survey", groups * rows.up(self.looked), terms * 20 * self.looked)
@@ -233,7 +235,7 @@ class _Module(Channels):
         with f.when(kind.equals(DEPTHWISE_WEIGHT).both(rows > 0).both(weight_by_lanes.denied())):
             go("depthwise_weight", groups, c["n"] * image * (window + 8) * rows // 4)
         with f.when(apart):
-            f.line(f"call void @free(ptr {self._stored_at(f, c.pointer('packed'), -self.lanes)})")
+            f.line(f"call void @free(ptr {self._stored_at(f, c.pointer('packed'), -2 * self.lanes)})")
         text = f.end(f"i32 {f.op(f'load i32, ptr {result}')}")
         # As a launch from Python runs it.
         f = Function("i32", f"{self.name}_run", _RUN)

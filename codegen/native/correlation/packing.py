@@ -619,8 +619,9 @@ class Packing(Vectors):
 
         # In the order of the kernel in registers, a block of terms behind the other, or filter by filter.
         parts = c["blocked"]
-        of_block = (parts > 0).choose(c["depth"] // window.most(1), channels)
-        apart = (parts > 0).choose(PITCH, terms + self.lanes)
+        each = 2 if self.by_channels else 1
+        of_block = (parts > 0).choose(c["depth"] // window.most(1) * each, channels)
+        apart = (parts > 0).choose(PITCH * each, terms + self.lanes)
 
         def place(g: Int, channel: Int) -> Int:
             """Where a channel of the first filter is put."""
@@ -656,22 +657,39 @@ class Packing(Vectors):
                         self._put_several(f, value, to, end - channel)
             # What a channel has for these filters lies together, if that is the gradient by the input.
             other = plain.either(square).denied()
-            with f.when(other), f.loop(0, channels) as left:
-              channel = channels - 1 - left
-              start = place(g, channel)
-              with f.loop(m0, m1) as m:
-                of = self._stored_at(f, weight, g * w_g + m * w_m + channel * w_c)
-                self._ahead(f, self._stored_at(f, of, w_c * -4))
-                to = self._stored_at(f, packed, start + m * apart)
-                # Turned around in a register, and put where only channels are that come after it.
-                with f.when(turned):
-                    bits_, back = self._backwards(f, of, window)
-                    kind = f"<{self.lanes} x {self.stored}>"
-                    place = self._stored_at(f, to, window - self.lanes)
-                    f.line(f"store {kind} {back}, ptr {place}, align {self._item_stored()}")
-                    self._is_odd(f, self._widened(f, bits_, self.lanes), self.vector, several, bits)
-                with f.when(turned.denied()), f.loop(0, window, rolled=False) as k:
-                    move(of, f.load(offsets, k), to, k)
+            if self.by_channels:
+                paired = other.both(parts > 0)
+                other = other.both(parts.equals(0))
+                with f.when(paired), f.loop(2, channels + 1, 2) as left:
+                    start = place(g, channels - left)
+                    with f.loop(m0, m1) as m:
+                        of = self._stored_at(f, weight, g * w_g + m * w_m + (channels - left) * w_c)
+                        self._ahead(f, self._stored_at(f, of, w_c * -4))
+                        both, to = (of, self._stored_at(f, of, w_c)), self._stored_at(f, packed, start + m * apart)
+                        with f.when(turned):
+                            halves: list[str] = []
+                            for one_ in both:
+                                bits_, back = self._backwards(f, one_, window)
+                                self._is_odd(f, self._widened(f, bits_, self.lanes), self.vector, several, bits)
+                                halves.append(self._widened(f, back, self.lanes))
+                            self._join(f, *halves, self._at(f, to, window - self.lanes))
+                        with f.when(turned.denied()), f.loop(0, window, rolled=False) as k:
+                            for j, one_ in enumerate(both):
+                                move(one_, f.load(offsets, k), to, k * 2 + j)
+            with f.when(other), f.loop(1, channels + 1) as left:
+                start = place(g, channels - left)
+                with f.loop(m0, m1) as m:
+                    of = self._stored_at(f, weight, g * w_g + m * w_m + (channels - left) * w_c)
+                    self._ahead(f, self._stored_at(f, of, w_c * -4))
+                    to = self._stored_at(f, packed, start + m * apart)
+                    # Turned around in a register, and put where only channels are that come after it.
+                    with f.when(turned):
+                        bits_, back = self._backwards(f, of, window)
+                        kind, at = f"<{self.lanes} x {self.stored}>", self._stored_at(f, to, window - self.lanes)
+                        f.line(f"store {kind} {back}, ptr {at}, align {self._item_stored()}")
+                        self._is_odd(f, self._widened(f, bits_, self.lanes), self.vector, several, bits)
+                    with f.when(turned.denied()), f.loop(0, window, rolled=False) as k:
+                        move(of, f.load(offsets, k), to, k)
         f.line(f"call void @free(ptr {offsets})")
         self._note(f, c, several, one)
         return f.end()
