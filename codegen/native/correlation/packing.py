@@ -36,7 +36,32 @@ class Packing(Vectors):
         with f.when(step.equals(1).either(step.equals(2)).denied()), f.loop(0, count, rolled=False) as i:
             value = self._get(f, self._stored_at(f, "%of", i * step))
             f.line(f"store {self.real} {value}, ptr {self._at(f, '%to', i)}")
-        return f.end()
+        return f.end() + self._copy_pairs()
+
+    def _copy_pairs(self) -> str:
+        """Numbers of two channels that lie side by side, as pairs; of the other there may be none."""
+        if not self.by_channels:
+            return ""
+        f = Function("internal void", "spaced.pairs", ["ptr to", "ptr of", "ptr other", "i64 count"], "noinline")
+        count, (channels, upper) = f.param("count"), self._two(f, "%of", "%other")
+        whole = count & -self.lanes
+        with f.loop(0, whole, self.lanes) as i:
+            values = [self._load_several(f, self._stored_at(f, of, i)) for of in channels]
+            self._join(f, *values, self._at(f, "%to", i), upper)
+        with f.when(whole < count):
+            values = [
+                f.op(f"call {self.vector} @first(ptr {self._stored_at(f, of, whole)}, i64 {count - whole})")
+                for of in channels
+            ]
+            self._join(f, *values, self._at(f, "%to", whole), upper)
+        return f"\n\n{f.end()}"
+
+    def _two(self, f: Function, of: str, other: str) -> tuple[list[str], str]:
+        """Where two channels lie, and what of the second counts; where there is none, the first is read again."""
+        alone = f.is_null(other)
+        mask = f.op(f"select i1 {alone}, i32 0, i32 -65536")
+        one = f.op(f"insertelement <{self.lanes} x i32> poison, i32 {mask}, i64 0")
+        return [of, f.op(f"select i1 {alone}, ptr {of}, ptr {other}")], self._spread(f, one, "i32")
 
     def _halved(self, f: Function, parts: list[str], first: int) -> str:
         """Every other number of two registers, from the first or the second."""
@@ -63,12 +88,9 @@ class Packing(Vectors):
         in_n, in0, in1, in2 = c["in_n"], c["in0"], c["in1"], c["in2"]
         pieces, edges = t.pointer("pieces"), t.pointer("edges")
         apart = step * in2
-        channels = ["%channel"]
+        channels, upper = ["%channel"], ""
         if paired:
-            alone = f.is_null("%other")
-            channels.append(f.op(f"select i1 {alone}, ptr %channel, ptr %other"))
-            one = f.op(f"insertelement <{self.lanes} x i32> poison, i32 {f.op(f'select i1 {alone}, i32 0, i32 -65536')}, i64 0")
-            upper = self._spread(f, one, "i32")
+            channels, upper = self._two(f, "%channel", "%other")
 
         def keep(values: list[str], place: str) -> None:
             if paired:
@@ -323,7 +345,19 @@ class Packing(Vectors):
                             of, place = self._stored_at(f, given, f.load(one, 0)), self._at(f, to, f.load(one, 1))
                             f.line(f"call void @spaced(ptr {place}, ptr {of}, i64 {in2}, i64 {f.load(one, 2)})")
 
-                    self._joined(f, c, channel, (row, second), panel, put_runs, paired=paired)
+                    beside = in2.equals(1) if paired else f.const(0).equals(1)
+                    with f.when(beside.denied()):
+                        self._joined(f, c, channel, (row, second), panel, put_runs, paired=paired)
+                    if paired:
+                        with f.when(beside), f.loop(0, count) as q:
+                            one = f.at(runs, q * 3)
+                            of = self._stored_at(f, "%base", channel * 2 * in_c + f.load(one, 0))
+                            other = self._stored_at(f, of, in_c)
+                            other = f.op(f"select i1 {channel * 2 + 1 < c['channels']}, ptr {other}, ptr null")
+                            place = self._at(f, row, f.load(one, 1))
+                            f.line(
+                                f"call void @spaced.pairs(ptr {place}, ptr {of}, ptr {other}, i64 {f.load(one, 2)})"
+                            )
                 with f.when(direct.denied()), f.loop(first, last) as tap:
                     row = self._at(f, "%to", j * far + (begin + tap - r0) * pitch)
                     shifted = self._at(f, scratch, f.load(taps, tap))
