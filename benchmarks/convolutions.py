@@ -84,7 +84,11 @@ def of(library: str) -> Calls:
         batch, channels, filters, side, kernel, stride, groups = shape
         padding = kernel // 2
         after = (side + 2 * padding - kernel) // stride + 1
-        sizes = (batch, channels, side, side), (filters, channels // groups, kernel, kernel), (batch, filters, after, after)
+        sizes = (
+            (batch, channels, side, side),
+            (filters, channels // groups, kernel, kernel),
+            (batch, filters, after, after),
+        )
         arrays = [draw.standard_normal(each, dtype=np.float32) for each in sizes]
         x, w, y = (lib.from_numpy(array).to(getattr(lib, dtype)) for array in arrays)
         rest = [stride] * 2, [padding] * 2, [1] * 2, False, [0] * 2, groups
@@ -98,7 +102,7 @@ def of(library: str) -> Calls:
         def by_weights(x: Any, w: Any, y: Any, rest: Any = rest) -> Any:
             return aten.convolution_backward(y, x, w, None, *rest, [False, True, False])[1]
 
-        call = dict(zip(DIRECTIONS, (forward, by_data, by_weights), strict=True))[direction]
+        call = (forward, by_data, by_weights)[DIRECTIONS.index(direction)]
         found[name] = functools.partial(lib.compile(call) if compiled else call, x, w, y)
     return found
 

@@ -65,7 +65,7 @@ _LONE = _Axis(1, 1, 1, 1, 0, 1, 0, 0, 0)
 
 
 def _forward(count: Any, size: Any, kernel: Any, steps: tuple[int, int, int], of: Any, to: Any, by: Any) -> _Axis:
-    stride, padding, dilation = steps
+    stride, padding, _ = steps
     if kernel == 1:
         # Between the windows nothing is seen.
         low, high = -(-padding // stride), (size + (padding - 1)) // stride + 1

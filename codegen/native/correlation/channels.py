@@ -1,4 +1,4 @@
-"""Correlations of one channel a group with a register's places for channels: small images, steps, channels side by side.
+"""Correlations of one channel a group with a register's places for channels: small images, steps, channels last.
 
 A program turns the planes of some channels around, so that a place of all of them is a register. Then a tap is one
 multiplication for all, whatever the step, and of what lies outside of the input nothing is read. Large planes are
@@ -147,7 +147,7 @@ class Channels(Depthwise):
             work(i, 1)
 
     def _add_row(
-        self, f: Function, begin: Int, end: Int, to: Callable[[Int], str], taps: tuple[Int, Int, int],
+        self, f: Function, begin: Int, end: Int, to: Callable[[Int], str], taps: tuple[Number, Number, int],
         seen: Callable[[Int, Int], str], weight: Callable[[Int], str],
     ) -> None:  # fmt: skip
         """Add to a row of sums what taps one below the other see."""
@@ -171,7 +171,9 @@ class Channels(Depthwise):
     def _lane_at(self, f: Function, base: str, place: Number) -> str:
         return self._at(f, base, place * self.lanes)
 
-    def _start(self, f: Function, c: Record, at: Int, apart: Int, count: Int, bias: str, sums: str, places: Int) -> None:
+    def _start(
+        self, f: Function, c: Record, at: Int, apart: Int, count: Int, bias: str, sums: str, places: Int
+    ) -> None:
         """Have all sums begin with the bias, or with zero."""
         given = c.pointer("bias")
         there_is = Int(f, f.op(f"icmp ne ptr {given}, null"))
@@ -200,9 +202,7 @@ class Channels(Depthwise):
                 with f.loop(0, c["rows"]) as m:
                     number = self._taps_in(f, c, y, x, g, m, count, filters)
                     by = c["bias_by"]
-                    self._start(
-                        f, c, (g * c["rows"] + m) * by, c["rows"] * by, count, bias, sums, (y1 - y0) * x.count
-                    )
+                    self._start(f, c, (g * c["rows"] + m) * by, c["rows"] * by, count, bias, sums, (y1 - y0) * x.count)
                     with f.loop(y0, y1) as at:
                         first, last = ((end - at * y.step).most(0).up(y.dstep) for end in (y.low, y.high))
                         row = self._lane_at(f, sums, (at - y0) * x.count)
@@ -269,9 +269,7 @@ class Channels(Depthwise):
             row = self._lane_at(f, seen, (at * y.step + v * y.dstep - low) * wide + u * x.dstep - x.low)
 
             def add(place: Int, one: str) -> None:
-                value, grad = (
-                    self._vload(f, self._lane_at(f, *at)) for at in ((row, place * x.step), (given, place))
-                )
+                value, grad = (self._vload(f, self._lane_at(f, *at)) for at in ((row, place * x.step), (given, place)))
                 new = self._fma(f, grad, value, f.op(f"load {self.vector}, ptr {one}"))
                 f.line(f"store {self.vector} {new}, ptr {one}")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from opweave.codegen.native.correlation.programs import Programs
 from opweave.codegen.native.correlation.words import PITCH, Record
-from opweave.codegen.native.emitting import Function, Int
+from opweave.codegen.native.emitting import Int
 
 #: The most places of a row, and places that a row's first and last tap are apart. To make columns takes the less of
 #: the time the more filters there are: what is computed for nothing may be this over the number of filters.
@@ -26,7 +26,11 @@ class Planes(Programs):
         for d in range(3):
             fits = fits.both(c[f"step{d}"].equals(1))
         fits = fits.both(c["count0"].equals(1)).both(c["taps0"].equals(1)).both(c["window"] <= self.lanes * 4)
-        return fits.both(c["count2"] <= _LONG).both(reach <= _REACH).both(reach * c["rows"].most(64) <= c["count2"] * _SHARE)
+        return (
+            fits.both(c["count2"] <= _LONG)
+            .both(reach <= _REACH)
+            .both(reach * c["rows"].most(64) <= c["count2"] * _SHARE)
+        )
 
     def _correlate_planes(self) -> str:
         """Programs of a correlation: a block of places of an image and some filters each."""
@@ -79,8 +83,6 @@ class Planes(Programs):
                         self._multiply(f, some - m, vectors, r1 - r0, a, columns, own, width, bias, later, table)
             with f.loop(0, panels) as j:
                 own = self._at(f, sums, j * panel)
-                f.line(
-                    f"call void @scatter(ptr %c, ptr {t}, ptr {out}, i64 {some}, i64 {j}, ptr {own}, i64 {width})"
-                )
+                f.line(f"call void @scatter(ptr %c, ptr {t}, ptr {out}, i64 {some}, i64 {j}, ptr {own}, i64 {width})")
         self._close(f, record, left, sums, table)
         return f.end()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from opweave.codegen.native import amx
 from opweave.codegen.native.correlation.packing import Packing
-from opweave.codegen.native.correlation.words import DEPTH, PITCH, Record
-from opweave.codegen.native.emitting import Function, Int, Number
+from opweave.codegen.native.correlation.words import DEPTH, PITCH
+from opweave.codegen.native.emitting import Int, Number
 
 
 class Programs(Packing):
@@ -54,19 +54,6 @@ class Programs(Packing):
                 end = n * c["out_n"] + sum((place[d] * to[d] for d in dims), start=f.const(0))
                 self._put(f, f.op(f"load {self.real}, ptr {total}"), self._stored_at(f, out, end))
         return f.end()
-
-    def _filters_at(self, f: Function, c: Record, g: Int, m: Int, r0: Int, left: str) -> str:
-        """Where terms of a group's filters, from one on, lie as the kernel in registers reads them: `left`, or ready."""
-        blocked = c["blocked"]
-        there = self._at(f, c.pointer("packed"), ((g * blocked + r0 // c["depth"]) * c["rows"] + m) * PITCH)
-        return f.op(f"select i1 {blocked > 0}, ptr {there}, ptr {left}")
-
-    def _put_filters(
-        self, f: Function, c: Record, t: str, weight: str, some: Int, r0: Int, r1: Int, left: str
-    ) -> None:
-        """Put terms of some filters in order, if they are not."""
-        with f.when(c["blocked"].equals(0)):
-            f.line(f"call void @filters(ptr %c, ptr {t}, ptr {weight}, i64 {some}, i64 {r0}, i64 {r1}, ptr {left})")
 
     def _correlate(self) -> str:
         """Programs of a correlation: a block of places and some filters each."""

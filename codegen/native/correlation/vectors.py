@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from opweave.codegen.native import amx, bfloat
 from opweave.codegen.native.correlation.words import BLOCK, PITCH, WORDS, Kind, Record
 from opweave.codegen.native.emitting import Function, Int, Number
@@ -321,6 +323,43 @@ class Vectors:
         """The first numbers of a register, zeros behind."""
         mask = self._below(f, count)
         return f.op(f"select <{self.lanes} x i1> {mask}, {self.vector} {value}, {self.vector} zeroinitializer")
+
+    def _transposed(self, f: Function, rows: list[str]) -> list[str]:
+        """As many registers as they have lanes, rows for columns."""
+        n, half = len(rows), 1
+        while half < n:
+            new = list(rows)
+            for i in range(n):
+                if i & half:
+                    continue
+                low = [(j & ~half) + (n if j & half else 0) for j in range(n)]
+                high = [x + half for x in low]
+                for to, order in ((i, low), (i + half, high)):
+                    mask = ", ".join(f"i32 {x}" for x in order)
+                    new[to] = f.op(
+                        f"shufflevector {self.vector} {rows[i]}, {self.vector} {rows[i + half]}, <{n} x i32> <{mask}>"
+                    )
+            rows, half = new, half * 2
+        return rows
+
+    def _halved(self, f: Function, parts: list[str], first: int) -> str:
+        """Every other number of two registers, from the first or the second."""
+        order = ", ".join(f"i32 {2 * k + first}" for k in range(self.lanes))
+        return f.op(f"shufflevector {self.vector} {parts[0]}, {self.vector} {parts[1]}, <{self.lanes} x i32> <{order}>")
+
+    def _join(self, f: Function, halves: Sequence[str], place: str, upper: str = "splat (i32 -65536)") -> None:
+        """Store pairs of bfloat16: each is what a number of both registers begins with."""
+        bits, (low, high) = f"<{self.lanes} x i32>", halves
+        first = f.op(f"lshr {bits} {f.op(f'bitcast {self.vector} {low} to {bits}')}, splat (i32 16)")
+        last = f.op(f"and {bits} {f.op(f'bitcast {self.vector} {high} to {bits}')}, {upper}")
+        f.line(f"store {bits} {f.op(f'or {bits} {first}, {last}')}, ptr {place}, align 4")
+
+    def _two(self, f: Function, of: str, other: str) -> tuple[list[str], str]:
+        """Where two channels lie, and what of the second counts; where there is none, the first is read again."""
+        alone = f.is_null(other)
+        mask = f.op(f"select i1 {alone}, i32 0, i32 -65536")
+        one = f.op(f"insertelement <{self.lanes} x i32> poison, i32 {mask}, i64 0")
+        return [of, f.op(f"select i1 {alone}, ptr {of}, ptr {other}")], self._spread(f, one, "i32")
 
     def _task(self, name: str) -> tuple[Function, Record]:
         f = Function("internal void", name, ["ptr c", "i64 start", "i64 end", "i32 gx", "i32 gy", "i32 gz"])
