@@ -114,11 +114,13 @@ def test_results_and_gradients_follow_the_definition(dtype: str) -> None:
             close(found.to(ow.float64).numpy(), right, dtype)
 
 
+@pytest.mark.parametrize("groups", [1, 72], ids=["one group", "depthwise"])
+@pytest.mark.parametrize("side", [29, 9])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_results_do_not_depend_on_the_number_of_threads(dtype: str) -> None:
-    draw = np.random.default_rng(0)
-    x, w = draw.standard_normal((3, 40, 31, 29), np.float32), draw.standard_normal((72, 40, 3, 3), np.float32)
-    y = draw.standard_normal((3, 72, 31, 29), np.float32)
+def test_results_do_not_depend_on_the_number_of_threads(dtype: str, side: int, groups: int) -> None:
+    draw, channels = np.random.default_rng(0), 40 if groups == 1 else groups
+    x = draw.standard_normal((3, channels, 31, side), np.float32)
+    w, y = (draw.standard_normal(s, np.float32) for s in ((72, channels // groups, 3, 3), (3, 72, 31, side)))
     a, b, g = (ow.from_numpy(array).to(getattr(ow, dtype)) for array in (x, w, y))
     steps = [1, 1], [1, 1], [1, 1]
     found: list[list[Array]] = []
@@ -126,8 +128,8 @@ def test_results_do_not_depend_on_the_number_of_threads(dtype: str) -> None:
     try:
         for threads in (1, 2, 3):
             pool.set_num_threads(threads)
-            grads = aten.convolution_backward(g, a, b, None, *steps, False, [0, 0], 1, [True, True, False])
-            out = aten.convolution(a, b, None, *steps, False, [0, 0], 1)
+            grads = aten.convolution_backward(g, a, b, None, *steps, False, [0, 0], groups, [True, True, False])
+            out = aten.convolution(a, b, None, *steps, False, [0, 0], groups)
             found.append([t.float().numpy() for t in (out, *grads[:2])])
     finally:
         pool.set_num_threads(before)
@@ -270,6 +272,29 @@ def test_what_is_not_finite_stays_in_its_window() -> None:
     right = np.zeros_like(odd)
     right[1, :, 7:, 9:] = right[0, :, :2, :2] = True
     assert (odd == right).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize(
+    ("channels", "filters", "size"), [(8, 20, (40, 64)), (37, 200, (14, 13)), (6, 4, (4, 4)), (8, 300, (20, 20))]
+)
+def test_filters_that_are_not_finite_meet_no_zeros_from_outside(
+    channels: int, filters: int, size: tuple[int, int], dtype: str
+) -> None:
+    kind, draw = getattr(ow, dtype), np.random.default_rng(7)
+    w = draw.standard_normal((filters, channels, 3, 3), np.float32)
+    w[filters - 1, channels - 1, 0, 0], w[1, 2, 2, 2] = np.nan, np.inf
+    x, y = (ow.from_numpy(draw.standard_normal((1, n, *size), np.float32)).to(kind) for n in (channels, filters))
+    steps = [1, 1], [1, 1], [1, 1]
+    weight = ow.from_numpy(w).to(kind)
+    out = aten.convolution(x, weight, None, *steps, False, [0, 0], 1)
+    odd = np.zeros((1, filters, *size), bool)
+    odd[0, filters - 1, 1:, 1:] = odd[0, 1, :-1, :-1] = True
+    np.testing.assert_array_equal(~np.isfinite(out.float().numpy()), odd)
+    grad = aten.convolution_backward(y, x, weight, None, *steps, False, [0, 0], 1, [True, False, False])[0]
+    odd = np.zeros((1, channels, *size), bool)
+    odd[0, channels - 1, :-1, :-1] = odd[0, 2, 1:, 1:] = True
+    np.testing.assert_array_equal(~np.isfinite(grad.float().numpy()), odd)
 
 
 #: Kinds of machines with less than this one may have.
