@@ -69,7 +69,8 @@ class _Module(Channels):
         width = (c["n"] * image.up(width) < ENOUGH).choose(width // 2, width)
         each = image.up(width)
         width, blocks = image.up(each * self.lanes) * self.lanes, c["n"] * image.up(width)
-        height = (rows.up(self.high) * self.high).least(TALL)
+        # Blocks are wider than those of packed columns, so fewer filters have their sums in as much memory.
+        height = (rows.up(self.high) * self.high).least(TALL // 2)
         for _ in range(3):
             few = (blocks * rows.up(height) * groups < ENOUGH).both(height > 32)
             height = few.choose(height.up(2 * self.high) * self.high, height)
