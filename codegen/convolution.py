@@ -29,7 +29,7 @@ STORED = {
 _DIMS = 3
 
 #: What native code does with the words (`correlation.CORRELATE` and so on).
-_CORRELATE, _WEIGHT, _DEPTHWISE, _DEPTHWISE_WEIGHT = range(4)
+_CORRELATE, _WEIGHT, _DEPTHWISE, _DEPTHWISE_WEIGHT, _DEPTHWISE_ADJOINT = range(5)
 #: The most filters of each channel that are correlated one by one.
 _FEW = 4
 #: The address of a tensor, its sizes and its strides; whole numbers, or what stands for them.
@@ -65,11 +65,16 @@ _LONE = _Axis(1, 1, 1, 1, 0, 1, 0, 0, 0)
 
 
 def _forward(count: Any, size: Any, kernel: Any, steps: tuple[int, int, int], of: Any, to: Any, by: Any) -> _Axis:
-    stride, padding, dilation = steps
+    stride, padding, _ = steps
     if kernel == 1:
         # Between the windows nothing is seen.
         low, high = -(-padding // stride), (size + (padding - 1)) // stride + 1
         return _Axis(count, 1, 1, 1, low, high, of * stride, to, by, of * -padding)
+    return _whole(count, size, kernel, steps, of, to, by)
+
+
+def _whole(count: Any, size: Any, kernel: Any, steps: tuple[int, int, int], of: Any, to: Any, by: Any) -> _Axis:
+    stride, padding, dilation = steps
     return _Axis(count, stride, kernel, dilation, padding, size + padding, of, to, by, of * -padding)
 
 
@@ -134,13 +139,23 @@ def adjoints(
 
     Parameters and result are those of `correlations`.
     """
+    o, c = _each(w[1][0], groups), w[1][1]
+    lone = _kind(_CORRELATE, o, c, groups) == _DEPTHWISE
+    if lone and len(steps[0]) < _DIMS and any(stride > 1 for stride in steps[0]):
+        axes = [
+            _whole(count, size, kernel, each, of, to, by)
+            for count, size, kernel, each, of, to, by in zip(
+                y[1][2:], out[1][2:], w[1][2:], zip(*steps, strict=True), out[2][2:], y[2][2:], w[2][2:], strict=True
+            )
+        ]
+        given = out, w, y, bias, groups, o, c, o, w[2][0], w[2][1], axes
+        return [_words(_DEPTHWISE_ADJOINT, item, *given)]
     phases = [
         _phases(count, size, kernel, each, of, to, by)
         for count, size, kernel, each, of, to, by in zip(
             y[1][2:], out[1][2:], w[1][2:], zip(*steps, strict=True), y[2][2:], out[2][2:], w[2][2:], strict=True
         )
     ]
-    o, c = _each(w[1][0], groups), w[1][1]
     kind = _kind(_CORRELATE, c, o, groups)
     return [
         _words(kind, item, y, w, out, bias, groups, c, o, o, w[2][1], w[2][0], axes)

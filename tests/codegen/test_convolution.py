@@ -114,11 +114,13 @@ def test_results_and_gradients_follow_the_definition(dtype: str) -> None:
             close(found.to(ow.float64).numpy(), right, dtype)
 
 
+@pytest.mark.parametrize("groups", [1, 72], ids=["one group", "depthwise"])
+@pytest.mark.parametrize("side", [29, 9])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_results_do_not_depend_on_the_number_of_threads(dtype: str) -> None:
-    draw = np.random.default_rng(0)
-    x, w = draw.standard_normal((3, 40, 31, 29), np.float32), draw.standard_normal((72, 40, 3, 3), np.float32)
-    y = draw.standard_normal((3, 72, 31, 29), np.float32)
+def test_results_do_not_depend_on_the_number_of_threads(dtype: str, side: int, groups: int) -> None:
+    draw, channels = np.random.default_rng(0), 40 if groups == 1 else groups
+    x = draw.standard_normal((3, channels, 31, side), np.float32)
+    w, y = (draw.standard_normal(s, np.float32) for s in ((72, channels // groups, 3, 3), (3, 72, 31, side)))
     a, b, g = (ow.from_numpy(array).to(getattr(ow, dtype)) for array in (x, w, y))
     steps = [1, 1], [1, 1], [1, 1]
     found: list[list[Array]] = []
@@ -126,8 +128,8 @@ def test_results_do_not_depend_on_the_number_of_threads(dtype: str) -> None:
     try:
         for threads in (1, 2, 3):
             pool.set_num_threads(threads)
-            grads = aten.convolution_backward(g, a, b, None, *steps, False, [0, 0], 1, [True, True, False])
-            out = aten.convolution(a, b, None, *steps, False, [0, 0], 1)
+            grads = aten.convolution_backward(g, a, b, None, *steps, False, [0, 0], groups, [True, True, False])
+            out = aten.convolution(a, b, None, *steps, False, [0, 0], groups)
             found.append([t.float().numpy() for t in (out, *grads[:2])])
     finally:
         pool.set_num_threads(before)
@@ -148,6 +150,60 @@ def test_filters_whose_channels_are_parted() -> None:
         ow.from_numpy(y), x, ow.from_numpy(w), None, *case.steps(), False, [0, 0], 1, [True, False, False]
     )[0]
     close(found.numpy(), exact, "float32")
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_several_channels_side_by_side(dtype: str) -> None:
+    """Enough groups of one channel for a register, planes of more rows than are held, steps, layouts."""
+    kind = getattr(ow, dtype)
+    for seed in range(24 if dtype == "float32" else 8):
+        case, draw = Case(seed), random.Random(seed)
+        dims = len(case.kernel)
+        case.groups, filters = draw.choice([(20, 1), (33, 2), (70, 1), (64, 3)])
+        sizes = [
+            max(draw.choice([1, 4, 7, 18, 35] if dims < 3 else [2, 5]) + d * (k - 1) - p, 1)
+            for k, d, p in zip(case.kernel, case.dilation, case.padding, strict=True)
+        ]
+        counts = [
+            (n + 2 * p - d * (k - 1) - 1) // s + 1
+            for n, k, s, p, d in zip(sizes, case.kernel, case.stride, case.padding, case.dilation, strict=True)
+        ]
+        case.x_sizes, case.w_sizes = (2, case.groups, *sizes), (case.groups * filters, 1, *case.kernel)
+        case.y_sizes = 2, case.groups * filters, *counts
+        x, w, y = (
+            case.laid(array, layout).to(kind) for array, layout in zip(case.drawn(seed), case.layouts, strict=True)
+        )
+        exact = case.exact(*(t.to(ow.float64).numpy() for t in (x, w, y)))
+        none = [0] * dims
+        found = [
+            aten.convolution(x, w, None, *case.steps(), False, none, case.groups),
+            *aten.convolution_backward(y, x, w, None, *case.steps(), False, none, case.groups, [True, True, False])[:2],
+        ]
+        for one, right in zip(found, exact, strict=True):
+            close(one.to(ow.float64).numpy(), right, dtype)
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_channels_side_by_side_take_nothing_from_outside(stride: int) -> None:
+    """What is not finite in a filter or a gradient counts only where it meets a number of the input."""
+    draw = np.random.default_rng(2)
+    x, w = draw.standard_normal((2, 70, 9, 9), np.float32), draw.standard_normal((70, 1, 3, 3), np.float32)
+    w[3, 0, 0, 0], w[69, 0, 2, 2] = np.inf, np.nan
+    steps = [stride] * 2, [1, 1], [1, 1]
+    out = aten.convolution(ow.from_numpy(x), ow.from_numpy(w), None, *steps, False, [0, 0], 70).numpy()
+    odd = np.zeros(out.shape, bool)
+    odd[:, 3, 1:, 1:] = True
+    odd[:, 69, : (9 - 2) // stride + 1, : (9 - 2) // stride + 1] = True
+    np.testing.assert_array_equal(~np.isfinite(out), odd)
+    y = np.ones_like(out)
+    y[0, 5, 0, 0] = np.nan
+    grads = aten.convolution_backward(
+        *map(ow.from_numpy, (y, x, w)), None, *steps, False, [0, 0], 70, [True, True, False]
+    )
+    right = np.zeros((70, 1, 3, 3), bool)
+    right[5, 0, 1:, 1:] = True
+    np.testing.assert_array_equal(~np.isfinite(grads[1].numpy()), right)
+    assert (~np.isfinite(grads[0].numpy()[0, 5])).sum() == 4
 
 
 def test_an_empty_batch_has_no_gradient() -> None:
@@ -180,7 +236,9 @@ def test_compiled_convolutions_take_other_sizes() -> None:
 @pytest.mark.parametrize(
     ("sizes", "filters", "kernel", "stride"),
     [((2, 33, 15, 13), 31, (3, 3), 1), ((1, 70, 9, 17), 100, (3, 5), 2), ((3, 129, 7, 7), 17, (1, 1), 1),
-     ((2, 16, 20, 33), 300, (2, 2), 1), ((1, 300, 5, 6), 33, (3, 3), 1)],
+     ((2, 16, 20, 33), 300, (2, 2), 1), ((1, 300, 5, 6), 33, (3, 3), 1), ((1, 21, 41, 83), 24, (3, 3), 2),
+     ((2, 31, 23, 64), 20, (3, 3), 1), ((1, 8, 9, 150), 40, (5, 5), 1), ((1, 5, 30, 77), 9, (7, 7), 2),
+     ((2, 37, 14, 13), 200, (3, 3), 1), ((1, 20, 9, 9), 302, (1, 1), 1)],
 )  # fmt: skip
 def test_many_channels(sizes: tuple[int, ...], filters: int, kernel: tuple[int, int], stride: int, dtype: str) -> None:
     """Parts of tiles, and several blocks of terms, filters and places."""
@@ -214,6 +272,29 @@ def test_what_is_not_finite_stays_in_its_window() -> None:
     right = np.zeros_like(odd)
     right[1, :, 7:, 9:] = right[0, :, :2, :2] = True
     assert (odd == right).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize(
+    ("channels", "filters", "size"), [(8, 20, (40, 64)), (37, 200, (14, 13)), (6, 4, (4, 4)), (8, 300, (20, 20))]
+)
+def test_filters_that_are_not_finite_meet_no_zeros_from_outside(
+    channels: int, filters: int, size: tuple[int, int], dtype: str
+) -> None:
+    kind, draw = getattr(ow, dtype), np.random.default_rng(7)
+    w = draw.standard_normal((filters, channels, 3, 3), np.float32)
+    w[filters - 1, channels - 1, 0, 0], w[1, 2, 2, 2] = np.nan, np.inf
+    x, y = (ow.from_numpy(draw.standard_normal((1, n, *size), np.float32)).to(kind) for n in (channels, filters))
+    steps = [1, 1], [1, 1], [1, 1]
+    weight = ow.from_numpy(w).to(kind)
+    out = aten.convolution(x, weight, None, *steps, False, [0, 0], 1)
+    odd = np.zeros((1, filters, *size), bool)
+    odd[0, filters - 1, 1:, 1:] = odd[0, 1, :-1, :-1] = True
+    np.testing.assert_array_equal(~np.isfinite(out.float().numpy()), odd)
+    grad = aten.convolution_backward(y, x, weight, None, *steps, False, [0, 0], 1, [True, False, False])[0]
+    odd = np.zeros((1, channels, *size), bool)
+    odd[0, channels - 1, :-1, :-1] = odd[0, 2, 1:, 1:] = True
+    np.testing.assert_array_equal(~np.isfinite(grad.float().numpy()), odd)
 
 
 #: Kinds of machines with less than this one may have.

@@ -14,16 +14,19 @@ Sums are formed in an order that follows from the sizes.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from opweave.codegen.native import llvm
-from opweave.codegen.native.correlation.depthwise import Depthwise
+from opweave.codegen.native.correlation.channels import HELD, Channels, held
 from opweave.codegen.native.correlation.words import (
     CORRELATE,
     DEPTH,
     DEPTHWISE,
+    DEPTHWISE_ADJOINT,
     DEPTHWISE_WEIGHT,
     ENOUGH,
     FIELDS,
+    PITCH,
     RATE,
     TALL,
     WEIGHT,
@@ -44,17 +47,39 @@ def source(kind: Kind) -> str:
     return _Module(kind).text()
 
 
-class _Module(Depthwise):
+class _Module(Channels):
     def text(self) -> str:
         """All functions."""
         parts = [
             _HEAD, self._masked_load(), self._narrow(), self._several(), self._pairs(),
-            *(self._micro(v) for v in (1, 2, 3)), self._copy(), self._zero(), self._fill(), self._plan(),
+            *self._micros(), self._copy(), self._zero(), self._fill(), self._plan(),
             self._columns(), self._filters(), self._turned(), self._scatter(), self._survey(), self._careful(),
-            self._correlate(), self._weight(), self._gather(), self._depthwise(), self._depthwise_weight(),
-            self._entry(), '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}',
+            self._correlate(), *([] if self.kind.tiles else [self._correlate_planes()]), self._weight(),
+            self._gather(), self._depthwise(), self._depthwise_weight(), self._lanes(), self._lane_forward(),
+            self._lane_weight(), self._lane_adjoint(), self._entry(),
+            '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}',
         ]  # fmt: skip
         return "\n\n".join(parts)
+
+    def _blocks_of_planes(self, f: Function, c: Record, go: Callable[[str, Int, Int], None]) -> None:
+        """Compute a correlation by `correlate.planes`, whose places are those between the rows, too."""
+        line, rows, groups = c["count2"] + (c["taps2"] - 1) * c["dstep2"], c["rows"], c["groups"]
+        image = c["count1"] * line
+        width = f.const(_PLACES * self.wide)
+        width = (c["n"] * image.up(width) < ENOUGH).choose(width // 2, width)
+        each = image.up(width)
+        width, blocks = image.up(each * self.lanes) * self.lanes, c["n"] * image.up(width)
+        # Blocks are wider than those of packed columns, so fewer filters have their sums in as much memory.
+        height = (rows.up(self.high) * self.high).least(TALL // 2)
+        for _ in range(3):
+            few = (blocks * rows.up(height) * groups < ENOUGH).both(height > 32)
+            height = few.choose(height.up(2 * self.high) * self.high, height)
+        for name, value in {
+            "line": line, "image": image, "places": c["n"] * image, "width": width, "blocks": c["n"] * image.up(width),
+            "height": height, "row_blocks": rows.up(height), "planes": c["depth"] // c["window"],
+        }.items():  # fmt: skip
+            c[name] = value
+        go("correlate.planes", c["blocks"] * rows.up(height) * groups, width * height * c["terms"] + 1000)
 
     def _entry(self) -> str:
         f = Function("i32", self.name, ["ptr words"])
@@ -86,6 +111,8 @@ class _Module(Depthwise):
             "pitch": phase * c["step2"], "direct": direct.choose(1, 0), "plain": tight.choose(1, 0), "odd": 0,
             "packed": 0, "failed": 0,
             "deep": (counts[0] - 1) * c["step0"] + (taps[0] - 1) * c["dstep0"] + 1, "partial": 0,
+            "blocked": 0,
+            "line": counts[2], "planes": 1,
         }.items():  # fmt: skip
             c[name] = value
         result, cost = f.room("i32"), f.room("double")
@@ -106,20 +133,48 @@ class _Module(Depthwise):
                     f.line(f"store i32 3, ptr {result}")
 
         some = (places > 0).both(rows > 0).both(groups > 0)
-        correlates = kind.equals(CORRELATE).either(kind.equals(DEPTHWISE)).both(some)
+        beside = held(c).both(groups >= self.lanes)
+        # Long rows of what is computed as it lies need not be turned around.
+        narrow = (counts[2] <= (_NARROW if self.stored == self.real else HELD)).either(
+            (c["step1"] * c["step2"]).equals(1).denied()
+        )
+        by_lanes = kind.equals(DEPTHWISE).both(beside).both(narrow)
+        weight_by_lanes = kind.equals(DEPTHWISE_WEIGHT).both(beside).both(narrow).both(groups >= 4 * self.lanes)
+        blocks = groups.up(self.lanes)
+        work = image * window * self.lanes
+        with f.when(by_lanes.both(some)):
+            go("lanes.forward", c["n"] * blocks, work * rows)
+        with f.when(weight_by_lanes.both(rows > 0)):
+            go("lanes.weight", blocks, work * rows * c["n"])
+        with f.when(kind.equals(DEPTHWISE_ADJOINT).both(some)):
+            go("lanes.adjoint", c["n"] * blocks, work * rows)
+        correlates = kind.equals(CORRELATE).either(kind.equals(DEPTHWISE).both(by_lanes.denied())).both(some)
         width = (places.up(self.lanes) * self.lanes).least(4 * self.wide)
         blocks = places.up(width.most(1))
         # Filters that are read once or twice are looked at where they are read.
         at_once = kind.equals(CORRELATE).both(blocks <= 2).both(tight)
         surveyed = correlates.both(at_once.denied())
         apart = tight.denied().both(terms > 0).both(surveyed)
+        # Blocks of whole channels, of about the same size.
+        each = channels.up(2) if self.by_channels else channels
+        parts = each.up((f.const(DEPTH) // window.most(1)).most(1)).most(1)
+        depth = (window <= DEPTH).choose((each.up(parts) * window).most(1), DEPTH)
+        c["depth"] = depth
+        blocked = f.const(0).equals(1)
+        if self.stored == self.real or self.by_channels:
+            blocked = apart.both(kind.equals(CORRELATE)).both(window <= DEPTH).both(depth > DEPTH // 2)
+        if self.by_channels:
+            blocked = blocked.both((channels & 1).equals(0))
+        parts = blocked.choose(each.up((depth // window.most(1)).most(1)), 0)
+        c["blocked"] = parts
         with f.when(apart):
-            room = self._room(f, groups * rows * (terms + self.lanes) + self.lanes)
-            c.keep("packed", self._stored_at(f, room, self.lanes))
+            filter_ = blocked.choose(parts * PITCH, terms + self.lanes)
+            room = self._room(f, groups * rows * filter_ + blocked.choose(self.high * PITCH, 0) + 2 * self.lanes)
+            c.keep("packed", self._stored_at(f, room, 2 * self.lanes))
             f.leave(f.is_null(room), "i32 3")
         with f.when(apart.either(surveyed.both(inside.denied()).both(tight))):
-            go("survey", groups * rows.up(self.high), terms * 20 * self.high)
-        with f.when(apart):
+            go("survey", groups * rows.up(self.looked), terms * 20 * self.looked)
+        with f.when(apart.both(blocked.denied())):
             c.keep("weight", c.pointer("packed"))
             filter_ = terms + self.lanes
             c["plain"], c["w_g"], c["w_m"], c["w_c"] = 1, rows * filter_, filter_, window
@@ -131,7 +186,7 @@ class _Module(Depthwise):
         some = some.both(odd.denied())
         with f.when(kind.equals(CORRELATE).both(some)):
             # To pack columns again for other filters takes longer than to pack filters for other places.
-            width = (blocks < ENOUGH).choose(width.least(2 * self.wide), width)
+            width = (blocks * rows.up(_FEW_ROWS) * groups < ENOUGH).choose(width.least(2 * self.wide), width)
             blocks = places.up(width)
             even = places.up(blocks * self.lanes) * self.lanes
             wide = (blocks < ENOUGH).choose(even, width)
@@ -140,12 +195,23 @@ class _Module(Depthwise):
                 few = (blocks * rows.up(height) * groups < ENOUGH).both(height > 32)
                 height = few.choose(height.up(2 * self.high) * self.high, height)
             row_blocks = rows.up(height)
-            parts = terms.up(DEPTH).most(1)
-            depth = (channels.up(parts) * window).most(1)
-            c["depth"] = (depth <= DEPTH).choose(depth, DEPTH)
+            c["terms"] = each * window
             for name, value in {"width": wide, "blocks": blocks, "height": height, "row_blocks": row_blocks}.items():
                 c[name] = value
-            go("correlate", blocks * row_blocks * groups, wide * height * terms + 1000)
+            by_planes = f.const(0).equals(1) if self.kind.tiles else self._fits(c)
+            with f.when(by_planes.denied()):
+                go("correlate", blocks * row_blocks * groups, wide * height * terms + 1000)
+            if not self.kind.tiles:
+                with f.when(by_planes):
+                    self._blocks_of_planes(f, c, go)
+            for name, value in {
+                "terms": terms,
+                "image": image,
+                "places": places,
+                "line": counts[2],
+                "planes": 1,
+            }.items():
+                c[name] = value
             with f.when(c["odd"].equals(1).both(inside.denied())):
                 go("careful", groups * rows, c["n"] * image * terms * 8)
         with f.when(kind.equals(WEIGHT).both(rows > 0).both(terms > 0)):
@@ -173,12 +239,12 @@ class _Module(Depthwise):
             with f.when(splits > 1):
                 go("gathered", tasks, height * width * splits * 8)
                 f.line(f"call void @free(ptr {c.pointer('partial')})")
-        with f.when(kind.equals(DEPTHWISE).both(some)):
+        with f.when(kind.equals(DEPTHWISE).both(some).both(by_lanes.denied())):
             go("depthwise", c["n"] * groups, image * (window + 8) * rows // 4)
-        with f.when(kind.equals(DEPTHWISE_WEIGHT).both(rows > 0)):
+        with f.when(kind.equals(DEPTHWISE_WEIGHT).both(rows > 0).both(weight_by_lanes.denied())):
             go("depthwise_weight", groups, c["n"] * image * (window + 8) * rows // 4)
         with f.when(apart):
-            f.line(f"call void @free(ptr {self._stored_at(f, c.pointer('packed'), -self.lanes)})")
+            f.line(f"call void @free(ptr {self._stored_at(f, c.pointer('packed'), -2 * self.lanes)})")
         text = f.end(f"i32 {f.op(f'load i32, ptr {result}')}")
         # As a launch from Python runs it.
         f = Function("i32", f"{self.name}_run", _RUN)
@@ -186,9 +252,16 @@ class _Module(Depthwise):
         return f"{text}\n\n{f.end(f'i32 {found}')}"
 
 
+#: Programs of so many filters are preferred to programs of few places.
+_FEW_ROWS = 128
+#: Panels of a block where columns need no memory.
+_PLACES = 8
+#: Rows of so many places are computed with channels side by side.
+_NARROW = 64
 _RUN = ("ptr code", "ptr packed", "i64 n", "i32 gx", "i32 gy", "i32 gz", "ptr cost")
 _HEAD = """\
 declare ptr @malloc(i64)
+declare ptr @aligned_alloc(i64, i64)
 declare void @free(ptr)
 declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)

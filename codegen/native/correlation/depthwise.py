@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from opweave.codegen.native.correlation.programs import Programs
+from opweave.codegen.native.correlation.planes import Planes
 from opweave.codegen.native.correlation.words import Record
 from opweave.codegen.native.emitting import Function, Int
 
 
-class Depthwise(Programs):
+class Depthwise(Planes):
     """Programs where each group has one channel, without products."""
 
     def _plane(self, f: Function, c: Record) -> tuple[str, Record]:
@@ -46,8 +46,8 @@ class Depthwise(Programs):
             g, n = i % groups, i // groups
             high = self._image(f, c, record, n)
             channel = self._stored_at(f, c.pointer("input"), g * c["in_g"])
-            f.line(f"call void @channel_rows(ptr %c, ptr {t}, ptr {channel})")
             scratch = record.pointer("scratch")
+            f.line(f"call void @channel_rows(ptr %c, ptr {t}, ptr {channel}, ptr {scratch})")
             with f.loop(0, rows) as m:
                 own = self._stored_at(f, c.pointer("weight"), g * c["w_g"] + m * c["w_m"])
                 with f.loop(0, window) as tap:
@@ -144,8 +144,8 @@ class Depthwise(Programs):
                 with f.loop(0, c["n"]) as n:
                     high = self._image(f, c, record, n)
                     channel = self._stored_at(f, c.pointer("input"), g * c["in_g"])
-                    f.line(f"call void @channel_rows(ptr %c, ptr {t}, ptr {channel})")
                     scratch = record.pointer("scratch")
+                    f.line(f"call void @channel_rows(ptr %c, ptr {t}, ptr {channel}, ptr {scratch})")
                     with f.loop(0, rows) as m:
                         of = self._stored_at(f, c.pointer("output"), n * c["out_n"] + g * c["out_g"] + m * c["out_m"])
                         with f.loop(0, c0 * c1) as y:

@@ -1,14 +1,17 @@
-"""Rows of the input and filters, a cache full of them at a time."""
+"""Rows of the input and of the results, a cache full of them at a time."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from opweave.codegen.native.amx import ROWS
-from opweave.codegen.native.correlation.vectors import PAIRED, TILED, Vectors
+from opweave.codegen.native.correlation.filters import Filters
+from opweave.codegen.native.correlation.vectors import PAIRED, TILED
 from opweave.codegen.native.correlation.words import BLOCK, PIECE, PITCH, Record
 from opweave.codegen.native.emitting import Function, Int
 
 
-class Packing(Vectors):
+class Packing(Filters):
     """What brings operands to where the kernel in registers reads them, and results to where they belong."""
 
     def _copy(self) -> str:
@@ -16,10 +19,13 @@ class Packing(Vectors):
         f = Function("internal void", "spaced", ["ptr to", "ptr of", "i64 step", "i64 count"], "noinline")
         step, count = f.param("step"), f.param("count")
         with f.when(step.equals(1)):
-            with f.loop(0, count, self.lanes) as i:
-                left = count - i
-                value = f.op(f"call {self.vector} @first(ptr {self._stored_at(f, '%of', i)}, i64 {left})")
-                self._vstore(f, value, self._at(f, "%to", i))
+            whole = count.most(0) & -self.lanes
+            with f.loop(0, whole, self.lanes) as i:
+                self._vstore(f, self._load_several(f, self._stored_at(f, "%of", i)), self._at(f, "%to", i))
+            with f.when(whole < count):
+                of = self._stored_at(f, "%of", whole)
+                value = f.op(f"call {self.vector} @first(ptr {of}, i64 {count - whole})")
+                self._vstore(f, value, self._at(f, "%to", whole))
         with f.when(step.equals(2)), f.loop(0, count, self.lanes) as i:
             left = (count - i) * 2 - 1
             parts = [
@@ -31,12 +37,25 @@ class Packing(Vectors):
         with f.when(step.equals(1).either(step.equals(2)).denied()), f.loop(0, count, rolled=False) as i:
             value = self._get(f, self._stored_at(f, "%of", i * step))
             f.line(f"store {self.real} {value}, ptr {self._at(f, '%to', i)}")
-        return f.end()
+        return f.end() + self._copy_pairs()
 
-    def _halved(self, f: Function, parts: list[str], first: int) -> str:
-        """Every other number of two registers, from the first or the second."""
-        order = ", ".join(f"i32 {2 * k + first}" for k in range(self.lanes))
-        return f.op(f"shufflevector {self.vector} {parts[0]}, {self.vector} {parts[1]}, <{self.lanes} x i32> <{order}>")
+    def _copy_pairs(self) -> str:
+        """Numbers of two channels that lie side by side, as pairs; of the other there may be none."""
+        if not self.by_channels:
+            return ""
+        f = Function("internal void", "spaced.pairs", ["ptr to", "ptr of", "ptr other", "i64 count"], "noinline")
+        count, (channels, upper) = f.param("count"), self._two(f, "%of", "%other")
+        whole = count & -self.lanes
+        with f.loop(0, whole, self.lanes) as i:
+            values = [self._load_several(f, self._stored_at(f, of, i)) for of in channels]
+            self._join(f, values, self._at(f, "%to", i), upper)
+        with f.when(whole < count):
+            values = [
+                f.op(f"call {self.vector} @first(ptr {self._stored_at(f, of, whole)}, i64 {count - whole})")
+                for of in channels
+            ]
+            self._join(f, values, self._at(f, "%to", whole), upper)
+        return f"\n\n{f.end()}"
 
     def _zero(self) -> str:
         """Zeros; may write a register's width beyond the last."""
@@ -46,64 +65,83 @@ class Packing(Vectors):
         return f.end()
 
     def _fill(self) -> str:
-        """Put the rows of a channel that the block sees into `scratch`, with the zeros around."""
-        f, c, t = self._open("channel_rows", "ptr channel")
+        """Functions: put the rows of a channel that the block sees somewhere, with the zeros around."""
+        return "\n\n".join(self._fill_of(paired) for paired in ((False, True) if self.by_channels else (False,)))
+
+    def _fill_of(self, paired: bool) -> str:
+        """`paired`: of two channels, as pairs; of the other there may be none, and `room` is for a row."""
+        name, more = ("pair_rows", ["ptr other", "ptr room"]) if paired else ("channel_rows", [])
+        f, c, t = self._open(name, "ptr channel", "ptr to", *more)
         pitch, phase, step, seen_from = t["pitch"], t["phase"], c["step2"], t["begin"]
         lo0, hi0, lo1, hi1 = (c[f"{name}{d}"] for d in range(2) for name in ("lo", "hi"))
-        lo2, hi2 = c["lo2"] - seen_from, c["hi2"] - seen_from
         in_n, in0, in1, in2 = c["in_n"], c["in0"], c["in1"], c["in2"]
-        pieces, edges, scratch = t.pointer("pieces"), t.pointer("edges"), t.pointer("scratch")
+        pieces, edges = t.pointer("pieces"), t.pointer("edges")
         apart = step * in2
+        channels, upper = ["%channel"], ""
+        if paired:
+            channels, upper = self._two(f, "%channel", "%other")
+
+        def keep(values: list[str], place: str) -> None:
+            if paired:
+                self._join(f, values, place, upper)
+            else:
+                self._vstore(f, values[0], place)
+
         with f.loop(0, t["found"]) as number:
             piece = f.at(pieces, number * PIECE)
             image, z0, deep, y0, high, begin = (f.load(piece, i) for i in range(PIECE))
-            base = self._stored_at(f, "%channel", image * in_n)
             with f.loop(0, deep) as z:
                 uz = z + z0
                 inside = (uz >= lo0).both(uz < hi0)
                 with f.loop(0, high) as y:
                     uy = y + y0
                     seen = inside.both((uy >= lo1).both(uy < hi1))
-                    row = self._at(f, scratch, begin + (z * high + y) * pitch)
+                    row = self._at(f, "%to", begin + (z * high + y) * pitch)
+                    second = self._at(f, row, phase)
                     with f.when(seen.denied()):
                         f.line(f"call void @clear(ptr {row}, i64 {pitch})")
                     with f.when(seen):
-                        of = self._stored_at(f, base, uz * in0 + uy * in1 + seen_from * in2)
-                        with f.when(apart.equals(1)):
-                            first, last = f.load(edges, 0), f.load(edges, 1)
-                            with f.loop(0, pitch, self.lanes) as i:
-                                place = self._stored_at(f, of, i)
-                                begins, ends = first - i, last - i
-                                value = f.op(f"call {self.vector} @between(ptr {place}, i64 {begins}, i64 {ends})")
-                                self._vstore(f, value, self._at(f, row, i))
+                        at = image * in_n + uz * in0 + uy * in1 + seen_from * in2
+                        rows = [self._stored_at(f, channel, at) for channel in channels]
+                        with f.when(apart.equals(1)), f.loop(0, pitch, self.lanes) as i:
+                            keep([self._inside(f, t, of, i) for of in rows], self._at(f, row, i))
                         halved = step.equals(2).both(in2.equals(1))
-                        for p in (0, 1):
-                            # Every other number of two registers.
-                            with f.when(halved), f.loop(0, phase, self.lanes) as i:
-                                parts: list[str] = []
-                                for k in (0, self.lanes):
-                                    u = i * 2 + k
-                                    place = self._stored_at(f, of, u)
-                                    parts.append(
-                                        f.op(f"call {self.vector} @between(ptr {place}, i64 {lo2 - u}, i64 {hi2 - u})")
-                                    )
-                                self._vstore(f, self._halved(f, parts, p), self._at(f, row, phase * p + i))
+                        last = (phase - 1) // self.lanes * self.lanes
+                        with f.when(halved), f.loop(0, phase, self.lanes) as k:
+                            # Every other number of two registers, from the end: what is written beyond it is where
+                            # the others begin.
+                            i = last - k
+                            found = [[self._inside(f, t, of, i * 2 + k) for k in (0, self.lanes)] for of in rows]
+                            for p, to in enumerate((row, second)):
+                                keep([self._halved(f, parts, p) for parts in found], self._at(f, to, i))
                         other = apart.equals(1).either(halved).denied()
                         with f.when(other), f.loop(0, step) as p:
                             first, last = f.load(edges, p * 2), f.load(edges, p * 2 + 1)
                             to = self._at(f, row, p * phase)
                             f.line(f"call void @clear(ptr {to}, i64 {first})")
-                            begins = self._stored_at(f, of, (p + first * step) * in2)
-                            place = self._at(f, to, first)
-                            f.line(f"call void @spaced(ptr {place}, ptr {begins}, i64 {apart}, i64 {last - first})")
+                            places = [self._at(f, to, first), "%room"]
+                            for place, of in zip(places, rows, strict=False):
+                                begins = self._stored_at(f, of, (p + first * step) * in2)
+                                f.line(f"call void @spaced(ptr {place}, ptr {begins}, i64 {apart}, i64 {last - first})")
+                            if paired:
+                                with f.loop(0, last - first, self.lanes) as i:
+                                    values = [self._vload(f, self._at(f, place, i)) for place in places]
+                                    keep(values, self._at(f, places[0], i))
                             f.line(f"call void @clear(ptr {self._at(f, to, last)}, i64 {phase - last})")
         return f.end()
+
+    def _inside(self, f: Function, t: Record, row: str, place: Int) -> str:
+        """A register of a row of the input from a place on, a multiple of its width: zeros where there is no input."""
+        bits = f.op(f"trunc i64 {f.load(t.pointer('masks'), place // self.lanes)} to i{self.lanes}")
+        mask = f.op(f"bitcast i{self.lanes} {bits} to <{self.lanes} x i1>")
+        return self._loaded(f, self._stored_at(f, row, place), mask)
 
     def _plan(self) -> str:
         """Where the places [p0, p1) read and write: stretches of them, by panels of `panel` places."""
         f, c, t = self._open("plan", "i64 p0", "i64 p1", "i64 panel")
         p0, p1, panel = (f.param(name) for name in ("p0", "p1", "panel"))
-        c1, c2 = c["count1"], c["count2"]
+        # The places of a row, and those of them that have results.
+        c1, c2, seen = c["count1"], c["line"], c["count2"]
         s0, s1, s2 = (c[f"step{d}"] for d in range(3))
         direct = c["direct"].equals(1)
         image = c["image"]
@@ -121,7 +159,7 @@ class Packing(Vectors):
         # Of one row of places only what they see is taken.
         one_row = single.both((p0 // c2).equals((p1 - 1) // c2))
         x0 = one_row.choose(p0 % c2, 0)
-        along = one_row.choose(p1 - p0, c2)
+        along = one_row.choose((p1 - p0).least(seen), seen)
         phase = ((along - 1) * s2 + (c["taps2"] - 1) * c["dstep2"] + 1).up(s2)
         pitch = phase * s2
         t["phase"], t["pitch"], t["begin"] = phase, pitch, x0 * s2
@@ -137,6 +175,7 @@ class Packing(Vectors):
             before = f.at(base, (have - 1).most(0) * 3)
             long = f.load(before, 2)
             follows = (have > 0).both((f.load(before, 0) + long * step).equals(source))
+            follows = follows.both((f.load(before, 1) + long).equals(lane_))
             with f.when(follows):
                 f.store(long + count, before, 2)
             with f.when(follows.denied()):
@@ -170,7 +209,8 @@ class Packing(Vectors):
                 plain = n * in_n + z.value * in0 + y.value * in1 + x.value * in2
                 run(ins, 0, direct.choose(plain, packed), lane.value, count, direct.choose(in2, 1))
                 target = n * out_n + z.value * out0 + y.value * out1 + x.value * out2
-                run(outs, 1, target, lane.value, count, out2)
+                with f.when(x.value < seen):
+                    run(outs, 1, target, lane.value, count.least(seen - x.value), out2)
                 left.set(left.value - count)
                 lane.set(lane.value + count)
                 x.set(x.value + count)
@@ -200,10 +240,10 @@ class Packing(Vectors):
                     tap.set(tap.value + 1)
         self._mark(f, c, t)
         # The slabs of a longer block before may have been larger.
-        elements = direct.choose(0, scratch.value) + 8 * self.lanes
+        elements = (direct.choose(0, scratch.value) + (8 * self.lanes + self.lanes - 1)) & -self.lanes
+        t["plane"] = elements
         f.line(f"call void @free(ptr {t.pointer('scratch')})")
-        made = f.op(f"call ptr @malloc(i64 {elements * self.item})")
-        t.keep("scratch", made)
+        t.keep("scratch", self._room(f, elements * (c["planes"] + (1 if self.by_channels else 0))))
         return f.end()
 
     def _mark(self, f: Function, c: Record, t: Record) -> None:
@@ -214,6 +254,16 @@ class Packing(Vectors):
             start = start.most(0).least(phase)
             f.store(start, edges, p * 2)
             f.store(stop.most(start).least(phase), edges, p * 2 + 1)
+        masks, n = t.pointer("masks"), self.lanes
+        low, high = c["lo2"] - begin, c["hi2"] - begin
+        with f.loop(0, self._masks(phase * step)) as i:
+            outside, before = self._below(f, low - i * n), self._below(f, high - i * n)
+            mask = f.op(f"select <{n} x i1> {outside}, <{n} x i1> zeroinitializer, <{n} x i1> {before}")
+            f.store(Int(f, f.op(f"zext i{n} {f.op(f'bitcast <{n} x i1> {mask} to i{n}')} to i64")), masks, i)
+
+    def _masks(self, pitch: Int) -> Int:
+        """How many registers of a row are looked at: two at a time, where its step is two."""
+        return pitch.up(self.lanes) + 2
 
     def _block(self, f: Function, c: Record, places: Int, panel: Int) -> tuple[str, Record]:
         """Room for what `plan` finds."""
@@ -222,7 +272,8 @@ class Packing(Vectors):
         panels = places.up(panel) + 1
         window, step = c["window"].most(1), c["step2"]
         sizes = {
-            "pieces": places * PIECE, "taps": window, "weights": window, "edges": step * 2, "counts": panels * 2,
+            "pieces": places * PIECE, "taps": window, "weights": window, "edges": step * 2,
+            "masks": self._masks(c["pitch"]), "counts": panels * 2,
             "ins": panels * panel * 3, "outs": panels * panel * 3,
         }  # fmt: skip
         total: Int = f.const(0)
@@ -251,61 +302,104 @@ class Packing(Vectors):
             f.line(f"call void @free(ptr {pointer})")
 
     def _columns(self) -> str:
-        """Rows [r0, r1) of the columns of a block: to panels `far` apart, rows `pitch` apart."""
-        f, c, t = self._open("columns", "ptr base", "i64 r0", "i64 r1", "ptr to", "i64 far", "i64 pitch")
+        """Functions: rows [r0, r1) of the columns of a block, to panels `far` apart, rows `pitch` apart."""
+        return "\n\n".join(self._columns_of(paired) for paired in ((False, True) if self.by_channels else (False,)))
+
+    def _columns_of(self, paired: bool) -> str:
+        """`paired`: each number is a pair of bfloat16, of two channels."""
+        name = "columns.pairs" if paired else "columns"
+        f, c, t = self._open(name, "ptr base", "i64 r0", "i64 r1", "ptr to", "i64 far", "i64 pitch")
         r0, r1, far, pitch = (f.param(name) for name in ("r0", "r1", "far", "pitch"))
         window, direct = c["window"], c["direct"].equals(1)
         taps, counts, ins = t.pointer("taps"), t.pointer("counts"), t.pointer("ins")
         panel, panels, in2, in_c = t["panel"], t["panels"], c["in2"], c["in_c"]
+        scratch = t.pointer("scratch")
+        second = self._at(f, scratch, t["plane"])
+
         with f.loop(r0 // window, r1.up(window)) as channel:
             begin = channel * window
             first, last = (r0 - begin).most(0), (r1 - begin).least(window)
-            given = self._stored_at(f, "%base", channel * in_c)
             with f.when(direct.denied()):
-                f.line(f"call void @channel_rows(ptr %c, ptr %t, ptr {given})")
-            scratch = t.pointer("scratch")
+                self._put_channels(f, c, "%t", "%base", channel, scratch, second, paired=paired)
             with f.loop(0, panels) as j:
                 count = f.load(counts, j * 2)
                 runs = f.at(ins, j * (panel * 3))
-                with f.loop(first, last) as tap:
+                with f.when(direct):
+                    row = self._at(f, "%to", j * far + (begin + first - r0) * pitch)
+
+                    def put_runs(channel: Int, to: str) -> None:
+                        given = self._stored_at(f, "%base", channel * in_c)
+                        with f.loop(0, count) as q:
+                            one = f.at(runs, q * 3)
+                            of, place = self._stored_at(f, given, f.load(one, 0)), self._at(f, to, f.load(one, 1))
+                            f.line(f"call void @spaced(ptr {place}, ptr {of}, i64 {in2}, i64 {f.load(one, 2)})")
+
+                    beside = in2.equals(1) if paired else f.const(0).equals(1)
+                    with f.when(beside.denied()):
+                        self._joined(f, c, channel, (row, second), panel, put_runs, paired=paired)
+                    if paired:
+                        with f.when(beside), f.loop(0, count) as q:
+                            one = f.at(runs, q * 3)
+                            of = self._stored_at(f, "%base", channel * 2 * in_c + f.load(one, 0))
+                            other = self._stored_at(f, of, in_c)
+                            other = f.op(f"select i1 {channel * 2 + 1 < c['channels']}, ptr {other}, ptr null")
+                            place = self._at(f, row, f.load(one, 1))
+                            f.line(f"call void @spaced.pairs(ptr {place}, ptr {of}, ptr {other}, i64 {f.load(one, 2)})")
+                with f.when(direct.denied()), f.loop(first, last) as tap:
                     row = self._at(f, "%to", j * far + (begin + tap - r0) * pitch)
-                    with f.when(direct):
-                        with f.loop(0, count) as q:
-                            one = f.at(runs, q * 3)
-                            of = self._stored_at(f, given, f.load(one, 0))
-                            to = self._at(f, row, f.load(one, 1))
-                            f.line(f"call void @spaced(ptr {to}, ptr {of}, i64 {in2}, i64 {f.load(one, 2)})")
-                    with f.when(direct.denied()):
-                        shifted = self._at(f, scratch, f.load(taps, tap))
-                        with f.loop(0, count) as q:
-                            one = f.at(runs, q * 3)
-                            of = self._at(f, shifted, f.load(one, 0))
-                            to = self._at(f, row, f.load(one, 1))
-                            long = f.load(one, 2)
-                            self._vstore(f, self._vload(f, of), to)
-                            with f.loop(self.lanes, long, self.lanes) as i:
-                                self._vstore(f, self._vload(f, self._at(f, of, i)), self._at(f, to, i))
+                    shifted = self._at(f, scratch, f.load(taps, tap))
+                    with f.loop(0, count) as q:
+                        one = f.at(runs, q * 3)
+                        of = self._at(f, shifted, f.load(one, 0))
+                        to = self._at(f, row, f.load(one, 1))
+                        long = f.load(one, 2)
+                        self._vstore(f, self._vload(f, of), to)
+                        with f.loop(self.lanes, long, self.lanes) as i:
+                            self._vstore(f, self._vload(f, self._at(f, of, i)), self._at(f, to, i))
         return f.end()
+
+    def _put_channels(
+        self, f: Function, c: Record, t: str, base: str, channel: Int, to: str, second: str, *, paired: bool
+    ) -> None:
+        """Put the rows of a channel, or of the two of a pair, somewhere; `second` is room for a row."""
+        given = self._stored_at(f, base, (channel * 2 if paired else channel) * c["in_c"])
+        if not paired:
+            f.line(f"call void @channel_rows(ptr %c, ptr {t}, ptr {given}, ptr {to})")
+            return
+        other = self._stored_at(f, given, c["in_c"])
+        other = f.op(f"select i1 {channel * 2 + 1 < c['channels']}, ptr {other}, ptr null")
+        f.line(f"call void @pair_rows(ptr %c, ptr {t}, ptr {given}, ptr {to}, ptr {other}, ptr {second})")
+
+    def _joined(
+        self, f: Function, c: Record, channel: Int, places: tuple[str, str], size: Int,
+        put: Callable[[Int, str], None], *, paired: bool,
+    ) -> None:  # fmt: skip
+        """Have one channel put somewhere, or both of a pair and then joined; the last may be alone."""
+        first, second = places
+        put(channel * 2 if paired else channel, first)
+        if not paired:
+            return
+        there_is = channel * 2 + 1 < c["channels"]
+        with f.when(there_is):
+            put(channel * 2 + 1, second)
+            with f.loop(0, size, self.lanes) as i:
+                self._join(f, [self._vload(f, self._at(f, of, i)) for of in places], self._at(f, first, i))
+        with f.when(there_is.denied()), f.loop(0, size, self.lanes) as i:
+            self._join(f, [self._vload(f, self._at(f, first, i)), "zeroinitializer"], self._at(f, first, i))
 
     def _pairs(self) -> str:
         """Functions: packed numbers become pairs of bfloat16, where they are; an odd one has zero beside it."""
         if not self.kind.paired:
             return ""
-        n, bits = self.lanes, f"<{self.lanes} x i32>"
-
-        def joined(f: Function, low: str, high: str, place: str) -> None:
-            first = f.op(f"lshr {bits} {f.op(f'bitcast {self.vector} {low} to {bits}')}, splat (i32 16)")
-            last = f.op(f"and {bits} {f.op(f'bitcast {self.vector} {high} to {bits}')}, splat (i32 -65536)")
-            f.line(f"store {bits} {f.op(f'or {bits} {first}, {last}')}, ptr {place}, align 4")
-
+        n = self.lanes
         f = Function("internal void", "pair.rows", ["ptr at", "i64 k", "i64 width"], "noinline")
         k = f.param("k")
         with f.loop(0, k // 2) as i, f.loop(0, f.param("width"), n) as v:
             low, high = (self._vload(f, self._at(f, "%at", (i * 2 + r) * self.wide + v)) for r in (0, 1))
-            joined(f, low, high, self._at(f, "%at", i * self.wide + v))
+            self._join(f, [low, high], self._at(f, "%at", i * self.wide + v))
         with f.when((k & 1).equals(1)), f.loop(0, f.param("width"), n) as v:
             low = self._vload(f, self._at(f, "%at", (k - 1) * self.wide + v))
-            joined(f, low, "zeroinitializer", self._at(f, "%at", k // 2 * self.wide + v))
+            self._join(f, [low, "zeroinitializer"], self._at(f, "%at", k // 2 * self.wide + v))
         if self.kind.tiles:
             with f.loop(k.up(2), k.up(2 * ROWS) * ROWS) as i, f.loop(0, f.param("width"), n) as v:
                 self._vstore(f, "zeroinitializer", self._at(f, "%at", i * self.wide + v))
@@ -316,7 +410,7 @@ class Packing(Vectors):
             row = self._at(f, "%at", m * PITCH)
             with f.loop(0, k.up(2), n) as i:
                 parts = [self._vload(f, self._at(f, row, i * 2 + r)) for r in (0, n)]
-                joined(f, self._halved(f, parts, 0), self._halved(f, parts, 1), self._at(f, row, i))
+                self._join(f, [self._halved(f, parts, k) for k in (0, 1)], self._at(f, row, i))
             with f.when((k & 1).equals(1)):
                 last = self._at(f, row, k // 2)
                 pair = f.op(f"load i32, ptr {last}")
@@ -324,88 +418,6 @@ class Packing(Vectors):
             if self.kind.tiles:
                 self._vstore(f, "zeroinitializer", self._at(f, row, k.up(2)))
         return "\n\n".join((PAIRED, *([TILED] if self.kind.tiles else []), rows, f.end()))
-
-    def _is_turned(self, c: Record) -> Int:
-        """Whether a channel's taps lie side by side in the opposite order, and a register has them all."""
-        taps, by = ([c[f"{name}{d}"] for d in range(3)] for name in ("taps", "w"))
-        even = by[1].equals(taps[2] * by[2]).either(taps[1].equals(1))
-        even = even.both(by[0].equals(taps[1] * taps[2] * by[2]).either(taps[0].equals(1)))
-        return even.both(by[2].equals(-1)).both(c["window"] <= self.lanes)
-
-    def _backwards(self, f: Function, of: str, window: Int) -> tuple[str, str]:
-        """The taps of a channel that lie before an address, as they are and at the end of a register, turned around."""
-        bits = f.op(self._masked_bits(self._stored_at(f, of, 1 - window), self._below(f, window)))
-        order = ", ".join(f"i32 {k}" for k in reversed(range(self.lanes)))
-        kind = f"<{self.lanes} x {self.stored}>"
-        return bits, f.op(f"shufflevector {kind} {bits}, {kind} poison, <{self.lanes} x i32> <{order}>")
-
-    def _filters(self) -> str:
-        """Terms [r0, r1) of some filters, a row each."""
-        f, c, _ = self._open("filters", "ptr base", "i64 rows", "i64 r0", "i64 r1", "ptr to")
-        rows, r0, r1, w_m = f.param("rows"), f.param("r0"), f.param("r1"), c["w_m"]
-        if self.kind.paired:
-            return self._filters_of_pairs(f, c, rows, r0, r1)
-        bits = f"<{self.lanes} x i1>"
-        several = f.room(bits)
-        f.line(f"store {bits} zeroinitializer, ptr {several}")
-        with f.loop(0, rows) as m:
-            of, to = self._stored_at(f, "%base", m * w_m + r0), self._at(f, "%to", m * PITCH)
-            with f.loop(0, r1 - r0, 64 // self.item) as k:
-                later = self._stored_at(f, of, w_m * 3 + k)
-                self._ahead(f, later)
-            with f.loop(0, r1 - r0, self.lanes) as k:
-                place, left = self._stored_at(f, of, k), r1 - r0 - k
-                value = f.op(f"call {self.vector} @first(ptr {place}, i64 {left})")
-                self._vstore(f, value, self._at(f, to, k))
-                self._is_odd(f, value, self.vector, several, bits)
-        self._note(f, c, several)
-        return f.end()
-
-    def _filters_of_pairs(self, f: Function, c: Record, rows: Int, r0: Int, r1: Int) -> str:
-        """`_filters` where pairs are what lies in memory."""
-        w_m, count = c["w_m"], 2 * self.lanes
-        kind, several = f"<{count} x i16>", f.room("i32")
-        f.line(f"store i32 0, ptr {several}")
-        whole = (r1 - r0) // count * count
-
-        def keep(value: str, place: str) -> None:
-            f.line(f"store {kind} {value}, ptr {place}, align 4")
-            high = f.op(f"and {kind} {value}, splat (i16 32640)")
-            odd = f.op(f"bitcast <{count} x i1> {f.op(f'icmp eq {kind} {high}, splat (i16 32640)')} to i{count}")
-            before = f.op(f"load i32, ptr {several}")
-            f.line(f"store i32 {f.op(f'or i32 {before}, {odd}')}, ptr {several}")
-
-        with f.loop(0, rows) as m:
-            of, to = self._stored_at(f, "%base", m * w_m + r0), self._at(f, "%to", m * PITCH)
-            with f.loop(0, whole, count) as k:
-                self._ahead(f, self._stored_at(f, of, w_m * 3 + k))
-                keep(f.op(f"load {kind}, ptr {self._stored_at(f, of, k)}, align 2"), self._stored_at(f, to, k))
-            with f.when(whole < r1 - r0):
-                mask = self._below(f, r1 - r0 - whole, count)
-                value = f.op(
-                    f"call {kind} @llvm.masked.load.v{count}i16.p0(ptr align 2 {self._stored_at(f, of, whole)},"
-                    f" <{count} x i1> {mask}, {kind} zeroinitializer)"
-                )
-                keep(value, self._stored_at(f, to, whole))
-        found = Int(f, f.op(f"icmp ne i32 {f.op(f'load i32, ptr {several}')}, 0"))
-        with f.when(found):
-            c["odd"] = 1
-        declared = f"declare {kind} @llvm.masked.load.v{count}i16.p0(ptr, <{count} x i1>, {kind})"
-        return f"{declared}\n\n{f.end()}"
-
-    def _ahead(self, f: Function, place: str) -> None:
-        """Ask for what is read soon; there may be nothing."""
-        f.line(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
-
-    def _note(self, f: Function, c: Record, several: str, one: str | None = None) -> None:
-        """Have it known that numbers are not finite."""
-        bits = f"<{self.lanes} x i1>"
-        some = f.op(f"call i1 @llvm.vector.reduce.or.v{self.lanes}i1({bits} {f.op(f'load {bits}, ptr {several}')})")
-        found = Int(f, some)
-        if one is not None:
-            found = found.either(Int(f, f.op(f"load i1, ptr {one}")))
-        with f.when(found):
-            c["odd"] = 1
 
     def _scatter(self) -> str:
         """A panel's results to where they belong: rows `pitch` apart, from `of`."""
@@ -425,96 +437,20 @@ class Packing(Vectors):
                 with f.when(beside), f.loop(0, long, self.lanes) as i:
                     value = self._vload(f, self._at(f, of, i))
                     self._put_several(f, value, self._stored_at(f, to, i), long - i)
-                with f.when(beside.denied()), f.loop(0, long, self.lanes) as i:
+                apart = beside.denied()
+                if self.kind.bits >= 256 and (self.stored in ("float", "double") or self.kind.bits == 512):
+                    every_other = out2.equals(2)
+                    apart = apart.both(every_other.denied())
+                    with f.when(every_other), f.loop(0, long, self.lanes) as i:
+                        value = self._narrowed(f, self._vload(f, self._at(f, of, i)))
+                        self._put_every_other(f, value, self._stored_at(f, to, i * 2), long - i)
+                with f.when(apart), f.loop(0, long, self.lanes) as i:
                     count = (long - i).least(self.lanes)
                     self._put_several(f, self._vload(f, self._at(f, of, i)), some, f.const(self.lanes))
                     with f.loop(0, count, rolled=False) as k:
                         value = f.op(f"load {self.stored}, ptr {self._stored_at(f, some, k)}")
                         f.line(f"store {self.stored} {value}, ptr {self._stored_at(f, to, (i + k) * out2)}")
         return f.end()
-
-    def _survey(self) -> str:
-        """Look at filters, some a program: are all numbers finite; those that do not lie in order are put so."""
-        f, c = self._task("survey")
-        rows, terms, window, channels = c["rows"], c["terms"], c["window"], c["channels"]
-        one, bits = f.room("i1"), f"<{self.lanes} x i1>"
-        several = f.room(bits)
-        f.line(f"store i1 false, ptr {one}")
-        f.line(f"store {bits} zeroinitializer, ptr {several}")
-        plain, w_c, w_m, w_g = c["plain"].equals(1), c["w_c"], c["w_m"], c["w_g"]
-        weight, packed = c.pointer("weight"), c.pointer("packed")
-        taps, by = ([c[f"{name}{d}"] for d in range(3)] for name in ("taps", "w"))
-        blocks = rows.up(self.high)
-        square = plain.denied().both(window.equals(1)).both(w_m.equals(1))
-        if self.lanes < self.high:
-            square = f.const(0).equals(1)  # filters of a program do not fit a register
-
-        def move(of: str, offset: Int, to: str, place: Int) -> None:
-            value = f.op(f"load {self.stored}, ptr {self._stored_at(f, of, offset)}")
-            f.line(f"store {self.stored} {value}, ptr {self._stored_at(f, to, place)}")
-            self._is_odd(f, self._widened(f, value), self.real, one, "i1")
-
-        turned = self._is_turned(c)
-        offsets, tap = f.op(f"call ptr @malloc(i64 {window * 8 + 8})"), f.variable(0)
-        with f.loop(0, taps[0]) as z, f.loop(0, taps[1]) as y, f.loop(0, taps[2]) as x:
-            f.store(z * by[0] + y * by[1] + x * by[2], offsets, tap.value)
-            tap.set(tap.value + 1)
-        with f.loop(f.param("start"), f.param("end")) as i:
-            g, m0 = i // blocks, i % blocks * self.high
-            m1 = (m0 + self.high).least(rows)
-            with f.when(plain), f.loop(m0, m1) as m:
-                of = self._stored_at(f, weight, g * w_g + m * w_m)
-                with f.loop(0, terms, self.lanes) as k:
-                    value = f.op(f"call {self.vector} @first(ptr {self._stored_at(f, of, k)}, i64 {terms - k})")
-                    self._is_odd(f, value, self.vector, several, bits)
-            # One tap, and the gradient by the input: filters lie side by side, channels are to.
-            with f.when(square), f.loop(0, channels, self.lanes) as channel:
-                found: list[str] = []
-                for j in range(self.lanes):
-                    of = self._stored_at(f, weight, g * w_g + m0 + (channel + j).least(channels - 1) * w_c)
-                    found.append(f.op(f"call {self.vector} @first(ptr {of}, i64 {m1 - m0})"))
-                    self._is_odd(f, found[-1], self.vector, several, bits)
-                for j, value in enumerate(self._transposed(f, found)[: self.high]):
-                    with f.when(m0 + j < m1):
-                        to = self._stored_at(f, packed, (g * rows + m0 + j) * (terms + self.lanes) + channel)
-                        self._put_several(f, value, to, channels - channel)
-            # What a channel has for these filters lies together, if that is the gradient by the input.
-            other = plain.either(square).denied()
-            with f.when(other), f.loop(0, channels) as channel, f.loop(m0, m1) as m:
-                channel = channels - 1 - channel
-                of = self._stored_at(f, weight, g * w_g + m * w_m + channel * w_c)
-                self._ahead(f, self._stored_at(f, of, w_c * -4))
-                to = self._stored_at(f, packed, (g * rows + m) * (terms + self.lanes) + channel * window)
-                # Turned around in a register, and put where only channels are that come after it.
-                with f.when(turned):
-                    bits_, back = self._backwards(f, of, window)
-                    kind = f"<{self.lanes} x {self.stored}>"
-                    place = self._stored_at(f, to, window - self.lanes)
-                    f.line(f"store {kind} {back}, ptr {place}, align {self._item_stored()}")
-                    self._is_odd(f, self._widened(f, bits_, self.lanes), self.vector, several, bits)
-                with f.when(turned.denied()), f.loop(0, window, rolled=False) as k:
-                    move(of, f.load(offsets, k), to, k)
-        f.line(f"call void @free(ptr {offsets})")
-        self._note(f, c, several, one)
-        return f.end()
-
-    def _transposed(self, f: Function, rows: list[str]) -> list[str]:
-        """As many registers as they have lanes, rows for columns."""
-        n, half = len(rows), 1
-        while half < n:
-            new = list(rows)
-            for i in range(n):
-                if i & half:
-                    continue
-                low = [(j & ~half) + (n if j & half else 0) for j in range(n)]
-                high = [x + half for x in low]
-                for to, order in ((i, low), (i + half, high)):
-                    mask = ", ".join(f"i32 {x}" for x in order)
-                    new[to] = f.op(
-                        f"shufflevector {self.vector} {rows[i]}, {self.vector} {rows[i + half]}, <{n} x i32> <{mask}>"
-                    )
-            rows, half = new, half * 2
-        return rows
 
     def _turned(self) -> str:
         """The results' gradients of a block, places for rows: `count` filters from `base`, `wide` numbers a place."""

@@ -65,7 +65,7 @@ class Programs(Packing):
         far = depth.most(amx.ROWS) * self.wide + self.lanes
         t, record = self._block(f, c, width, panel)
         slab = self._room(f, width.up(panel) * far)
-        left = self._room(f, height * PITCH)
+        left = self._room(f, c["blocked"].equals(0).choose(height * PITCH, 0))
         sums = self._room(f, height * width)
         self._need(f, c, record, slab, left, sums, planned=False)
         bias = f.room(f"[{self.high} x {self.real}]")
@@ -88,16 +88,17 @@ class Programs(Packing):
                 r1 = (r0 + depth).least(terms)
                 k = r1 - r0
                 with f.when(k > 0):
+                    columns = "columns.pairs" if self.by_channels else "columns"
                     f.line(
-                        f"call void @columns(ptr %c, ptr {t}, ptr {base}, i64 {r0}, i64 {r1}, ptr {slab}, i64 {far},"
+                        f"call void @{columns}(ptr %c, ptr {t}, ptr {base}, i64 {r0}, i64 {r1}, ptr {slab}, i64 {far},"
                         f" i64 {self.wide})"
                     )
-                    f.line(
-                        f"call void @filters(ptr %c, ptr {t}, ptr {weight}, i64 {some}, i64 {r0}, i64 {r1}, ptr {left})"
-                    )
-                    if self.kind.paired:
+                    self._put_filters(f, c, t, weight, some, r0, r1, left)
+                    if self.kind.tiles:
                         with f.loop(0, panels) as j:
                             f.line(f"call void @pair.rows(ptr {self._at(f, slab, j * far)}, i64 {k}, i64 {panel})")
+                filters = self._filters_at(f, c, g, m0, r0, left)
+                numbers = k.up(2) if self.kind.tiles else k
                 later = (r0 > 0).choose(1, 0)
                 self._tiled(f, amx.configure())
                 with f.loop(0, panels) as j:
@@ -120,8 +121,8 @@ class Programs(Packing):
                             with f.loop(0, (some - m).least(self.high)) as row:
                                 at = self._stored_at(f, given, (g * rows + m0 + m + row) * bias_by)
                                 f.line(f"store {self.real} {self._get(f, at)}, ptr {self._at(f, bias, row)}")
-                        a = self._at(f, left, m * PITCH)
-                        self._multiply(f, vectors, k, a, columns, to, ldc, bias, later)
+                        a = self._at(f, filters, m * PITCH)
+                        self._multiply(f, some - m, vectors, numbers, a, columns, to, ldc, bias, later)
                 self._tiled(f, amx.release())
             with f.loop(0, panels) as j:
                 here = (p1 - p0 - j * panel).least(panel)
@@ -180,6 +181,7 @@ class Programs(Packing):
                     f.line(f"call void @pair.places(ptr {left}, i64 {r1 - r0}, i64 {p1 - p0})")
                 later = (p0 > split * stretch).choose(1, 0)
                 self._tiled(f, amx.configure())
+                numbers = (p1 - p0).up(2) if self.kind.paired else p1 - p0
                 with f.loop(0, panels) as j:
                     begin = j * each * self.lanes
                     here = (m1 - m0 - begin).least(each * self.lanes)
@@ -194,7 +196,7 @@ class Programs(Packing):
                         with f.loop(0, r1 - r0, self.high) as m:
                             a = self._at(f, left, m * PITCH)
                             to = self._at(f, sums, m * width + begin)
-                            self._multiply(f, vectors, p1 - p0, a, columns, to, width, none, later)
+                            self._multiply(f, r1 - r0 - m, vectors, numbers, a, columns, to, width, none, later)
                 self._tiled(f, amx.release())
             with f.when(parted.denied()):
                 f.line(f"call void @gather(ptr %c, ptr {t}, ptr {own}, i64 {task})")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from opweave.codegen.native import amx, bfloat
 from opweave.codegen.native.correlation.words import BLOCK, PITCH, WORDS, Kind, Record
 from opweave.codegen.native.emitting import Function, Int, Number
@@ -10,7 +12,7 @@ from opweave.codegen.native.emitting import Function, Int, Number
 _PAIRS = "llvm.x86.avx512bf16.dpbf16ps.512"
 PAIRED = f"declare <16 x float> @{_PAIRS}(<16 x float>, <32 x bfloat>, <32 x bfloat>)"
 
-TILED = f"{amx.DECLARATIONS}\ndeclare ptr @aligned_alloc(i64, i64)"
+TILED = amx.DECLARATIONS
 
 
 class Vectors:
@@ -24,7 +26,11 @@ class Vectors:
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
-        self.real, self.lanes, self.high = kind.real, kind.lanes, kind.height
+        self.real, self.lanes, self.high, self.heights = kind.real, kind.lanes, kind.height, kind.heights
+        #: Filters that a program looks at, and puts in order: what lies together is enough to be read fast.
+        self.looked = 4 * self.high
+        #: Whether pairs are of the same tap of two channels, where nothing is parted by tiles.
+        self.by_channels = kind.paired and not kind.tiles
         self.item = 8 if kind.real == "double" else 4
         self.stored = {"bfloat": "i16"}.get(kind.stored, kind.stored)
         self.vector = f"<{self.lanes} x {self.real}>"
@@ -45,8 +51,12 @@ class Vectors:
         f.line(f"store {self.vector} {value}, ptr {place}, align {self.item}")
 
     def _splat(self, f: Function, value: str) -> str:
-        one = f.op(f"insertelement {self.vector} poison, {self.real} {value}, i64 0")
-        return f.op(f"shufflevector {self.vector} {one}, {self.vector} poison, <{self.lanes} x i32> zeroinitializer")
+        return self._spread(f, f.op(f"insertelement {self.vector} poison, {self.real} {value}, i64 0"), self.real)
+
+    def _spread(self, f: Function, one: str, kind: str) -> str:
+        """The first number of a register everywhere."""
+        n = self.lanes
+        return f.op(f"shufflevector <{n} x {kind}> {one}, <{n} x {kind}> poison, <{n} x i32> zeroinitializer")
 
     def _fma(self, f: Function, a: str, b: str, c: str) -> str:
         product = f.op(f"fmul contract {self.vector} {a}, {b}")
@@ -81,10 +91,7 @@ class Vectors:
     def _put_several(self, f: Function, value: str, place: str, count: Int) -> None:
         """The first numbers of a register to memory, rounded once."""
         n, kind = self.lanes, f"<{self.lanes} x {self.stored}>"
-        if self.kind.stored == "half":
-            value = f.op(f"fptrunc {self.vector} {value} to {kind}")
-        elif self.kind.stored == "bfloat":
-            value = f.op(f"call {kind} @rounded.several({self.vector} {value})")
+        value = self._narrowed(f, value)
         align = self._item_stored()
         with f.when(count >= n):
             f.line(f"store {kind} {value}, ptr {place}, align {align}")
@@ -93,6 +100,33 @@ class Vectors:
                 f"call void @llvm.masked.store.v{n}{self._suffix()}.p0({kind} {value}, ptr align {align} {place},"
                 f" <{n} x i1> {self._below(f, count)})"
             )
+
+    def _narrowed(self, f: Function, value: str) -> str:
+        """A register's numbers as they are kept."""
+        kind = f"<{self.lanes} x {self.stored}>"
+        if self.kind.stored == "half":
+            return f.op(f"fptrunc {self.vector} {value} to {kind}")
+        if self.kind.stored == "bfloat":
+            return f.op(f"call {kind} @rounded.several({self.vector} {value})")
+        return value
+
+    def _put_every_other(self, f: Function, value: str, place: str, count: Int) -> None:
+        """The first of some numbers, as they are kept, to every other place in memory."""
+        n, kind = self.lanes, f"<{self.lanes} x {self.stored}>"
+        even = ", ".join(f"i1 {str(i % 2 == 0).lower()}" for i in range(n))
+        for half in (0, n // 2):
+            order = ", ".join(f"i32 {half + i // 2}" if i % 2 == 0 else "i32 poison" for i in range(n))
+            spread = f.op(f"shufflevector {kind} {value}, {kind} poison, <{n} x i32> <{order}>")
+            mask = f.op(f"and <{n} x i1> {self._below(f, (count - half) * 2)}, <{even}>")
+            f.line(
+                f"call void @llvm.masked.store.v{n}{self._suffix()}.p0({kind} {spread},"
+                f" ptr align {self._item_stored()} {self._stored_at(f, place, half * 2)}, <{n} x i1> {mask})"
+            )
+
+    def _load_several(self, f: Function, place: str) -> str:
+        """A register full of numbers in a row as they are computed with."""
+        value = f.op(f"load <{self.lanes} x {self.stored}>, ptr {place}, align {self._item_stored()}")
+        return self._widened(f, value, self.lanes)
 
     def _suffix(self) -> str:
         """Of the stored type in LLVM's names of functions."""
@@ -176,14 +210,18 @@ class Vectors:
         a, b = (f.op(f"bitcast {self.vector} {x} to {pairs}") for x in (a, b))
         return f.op(f"call {self.vector} @{_PAIRS}({self.vector} {total}, {pairs} {a}, {pairs} {b})")
 
-    def _micro(self, vectors: int) -> str:
-        """Rows by `vectors` registers of columns, over `k` numbers or pairs; `more`: add to what is there."""
+    def _micro(self, vectors: int, high: int, *, planes: bool = False) -> str:
+        """`high` rows by `vectors` registers of columns, over `k` numbers or pairs; `more`: add to what is there.
+
+        `planes`: columns lie where a table says.
+        """
         if self.kind.tiles:
             return self._tile_micro(vectors)
-        rows, kind = range(self.high), self.vector
+        rows, kind = range(high), self.vector
         f = Function(
-            "internal void", f"micro.{vectors}",
-            ["i64 k", "ptr a", "ptr b", "ptr c", "i64 ldc", "ptr bias", "i64 more"], "noinline",
+            "internal void", f"{'planes' if planes else 'micro'}.{high}.{vectors}",
+            ["i64 k", "ptr a", "ptr b", "ptr c", "i64 ldc", "ptr bias", "i64 more", *(["ptr table"] if planes else [])],
+            "noinline",
         )  # fmt: skip
         ldc, more = f.param("ldc"), f.param("more")
         starts = [self._at(f, "%c", ldc * m) for m in rows]
@@ -199,7 +237,7 @@ class Vectors:
                     f.line(f"store {kind} {self._vload(f, places[m][v])}, ptr {sums[m][v]}")
 
         def step(k: Int) -> None:
-            base = self._at(f, "%b", k * self.wide)
+            base = self._at(f, "%b", f.load("%table", k) if planes else k * self.wide)
             columns = [self._vload(f, self._at(f, base, v * self.lanes)) for v in range(vectors)]
             along = self._at(f, "%a", k)
             for m in rows:
@@ -223,7 +261,7 @@ class Vectors:
     def _tile_micro(self, vectors: int) -> str:
         """The same of tiles: 16 rows of pairs by `vectors` tiles of columns."""
         f = Function(
-            "internal void", f"micro.{vectors}",
+            "internal void", f"micro.{self.high}.{vectors}",
             ["i64 k", "ptr a", "ptr b", "ptr c", "i64 ldc", "ptr bias", "i64 more"], "noinline",
         )  # fmt: skip
         ldc, pitch, wide = f.param("ldc"), PITCH * self.item, self.wide * self.item
@@ -251,14 +289,27 @@ class Vectors:
         if self.kind.tiles:
             f.line(instruction)
 
+    def _micros(self) -> list[str]:
+        """The kernels in registers, of all heights and widths."""
+        kinds = (False,) if self.kind.tiles else (False, True)
+        return [self._micro(v, high, planes=planes) for planes in kinds for high in self.heights for v in (1, 2, 3)]
+
     def _multiply(
-        self, f: Function, vectors: Int, k: Number, a: str, b: str, c: str, ldc: Number, bias: str, more: Number
-    ) -> None:
-        if self.kind.paired:
-            k = (f.const(0) + k).up(2)
-        for v in (1, 2, 3):
-            with f.when(vectors.equals(v)):
-                f.line(f"call void @micro.{v}(i64 {k}, ptr {a}, ptr {b}, ptr {c}, i64 {ldc}, ptr {bias}, i64 {more})")
+        self, f: Function, rows: Int, vectors: Int, k: Number, a: str, b: str, c: str, ldc: Number, bias: str,
+        more: Number, table: str = "",
+    ) -> None:  # fmt: skip
+        """Multiply some rows, as many as a kernel has at most, by the lowest kernel that has them."""
+        name, last = ("planes", f", ptr {table}") if table else ("micro", "")
+        lowest: Number = 0
+        for high in self.heights:
+            fits = (rows > lowest).both(rows <= high) if high < self.high else rows > lowest
+            lowest = high
+            for v in (1, 2, 3):
+                with f.when(fits.both(vectors.equals(v))):
+                    f.line(
+                        f"call void @{name}.{high}.{v}(i64 {k}, ptr {a}, ptr {b}, ptr {c}, i64 {ldc}, ptr {bias},"
+                        f" i64 {more}{last})"
+                    )
 
     def _put_first(self, f: Function, value: str, place: str, count: Int) -> None:
         """Store the first numbers of a register."""
@@ -273,15 +324,51 @@ class Vectors:
         mask = self._below(f, count)
         return f.op(f"select <{self.lanes} x i1> {mask}, {self.vector} {value}, {self.vector} zeroinitializer")
 
+    def _transposed(self, f: Function, rows: list[str]) -> list[str]:
+        """As many registers as they have lanes, rows for columns."""
+        n, half = len(rows), 1
+        while half < n:
+            new = list(rows)
+            for i in range(n):
+                if i & half:
+                    continue
+                low = [(j & ~half) + (n if j & half else 0) for j in range(n)]
+                high = [x + half for x in low]
+                for to, order in ((i, low), (i + half, high)):
+                    mask = ", ".join(f"i32 {x}" for x in order)
+                    new[to] = f.op(
+                        f"shufflevector {self.vector} {rows[i]}, {self.vector} {rows[i + half]}, <{n} x i32> <{mask}>"
+                    )
+            rows, half = new, half * 2
+        return rows
+
+    def _halved(self, f: Function, parts: list[str], first: int) -> str:
+        """Every other number of two registers, from the first or the second."""
+        order = ", ".join(f"i32 {2 * k + first}" for k in range(self.lanes))
+        return f.op(f"shufflevector {self.vector} {parts[0]}, {self.vector} {parts[1]}, <{self.lanes} x i32> <{order}>")
+
+    def _join(self, f: Function, halves: Sequence[str], place: str, upper: str = "splat (i32 -65536)") -> None:
+        """Store pairs of bfloat16: each is what a number of both registers begins with."""
+        bits, (low, high) = f"<{self.lanes} x i32>", halves
+        first = f.op(f"lshr {bits} {f.op(f'bitcast {self.vector} {low} to {bits}')}, splat (i32 16)")
+        last = f.op(f"and {bits} {f.op(f'bitcast {self.vector} {high} to {bits}')}, {upper}")
+        f.line(f"store {bits} {f.op(f'or {bits} {first}, {last}')}, ptr {place}, align 4")
+
+    def _two(self, f: Function, of: str, other: str) -> tuple[list[str], str]:
+        """Where two channels lie, and what of the second counts; where there is none, the first is read again."""
+        alone = f.is_null(other)
+        mask = f.op(f"select i1 {alone}, i32 0, i32 -65536")
+        one = f.op(f"insertelement <{self.lanes} x i32> poison, i32 {mask}, i64 0")
+        return [of, f.op(f"select i1 {alone}, ptr {of}, ptr {other}")], self._spread(f, one, "i32")
+
     def _task(self, name: str) -> tuple[Function, Record]:
         f = Function("internal void", name, ["ptr c", "i64 start", "i64 end", "i32 gx", "i32 gy", "i32 gz"])
         return f, Record(f, "%c", WORDS)
 
     def _room(self, f: Function, elements: Number) -> str:
-        size = elements * self.item + 64 * 4
-        if self.kind.tiles:  # rows of tiles are lines of the cache
-            return f.op(f"call ptr @aligned_alloc(i64 64, i64 {(size + 63) & -64})")
-        return f.op(f"call ptr @malloc(i64 {size})")
+        # Registers are as wide as lines of the cache: one that lies in two of them takes twice as long to load.
+        size = (elements * self.item + 64 * 4 + 63) & -64
+        return f.op(f"call ptr @aligned_alloc(i64 64, i64 {size})")
 
     def _is_odd(self, f: Function, value: str, kind: str, found: str, bits: str) -> None:
         """Note numbers that are not finite."""

@@ -18,13 +18,14 @@ FIELDS = (
 _DERIVED = (
     "window", "image", "places", "terms", "depth", "width", "blocks", "height", "row_blocks", "splits", "stretch",
     "phase", "pitch", "direct", "plain", "partial", "packed", "odd", "deep", "failed",
+    "line", "planes", "blocked",
 )  # fmt: skip
 #: What a program keeps of its block.
 BLOCK = (
     "pieces", "taps", "weights", "edges", "counts", "ins", "outs", "scratch", "found", "panels", "panel", "memory",
-    "phase", "pitch", "begin",
+    "phase", "pitch", "begin", "plane", "masks",
 )  # fmt: skip
-CORRELATE, WEIGHT, DEPTHWISE, DEPTHWISE_WEIGHT = range(4)
+CORRELATE, WEIGHT, DEPTHWISE, DEPTHWISE_WEIGHT, DEPTHWISE_ADJOINT = range(5)
 #: Terms that are summed in registers, and the distance of rows of the left operand: not a power of two, or rows would
 #: lie in the same lines of the cache.
 DEPTH, _GAP = 256, 16
@@ -85,6 +86,11 @@ class Kind:
         if self.tiles:
             return amx.ROWS
         return 8 if self.registers >= 32 else 4
+
+    @property
+    def heights(self) -> tuple[int, ...]:
+        """Of all kernels in registers: few rows do not take the time of many."""
+        return (self.height,) if self.tiles else (self.height // 2, self.height)
 
 
 class Record:

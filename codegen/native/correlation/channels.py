@@ -1,0 +1,336 @@
+"""Correlations of one channel a group with a register's places for channels: small images, steps, channels last.
+
+A program turns the planes of some channels around, so that a place of all of them is a register. Then a tap is one
+multiplication for all, whatever the step, and of what lies outside of the input nothing is read. Large planes are
+computed some rows at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from opweave.codegen.native.correlation.depthwise import Depthwise
+from opweave.codegen.native.correlation.words import Record
+from opweave.codegen.native.emitting import Function, Int, Number
+
+#: Places of all channels that are held at once, or rows of them if these are more; places that are summed side by side.
+HELD, _ROWS, _MANY = 400, 8, 4
+_PARAMETERS = ("i64 apart", "i64 count", "i64 high", "i64 wide", "i64 row", "i64 step")
+
+
+class _Axis:
+    """A dimension: places, taps, and what there is of the input between `low` and `high`."""
+
+    def __init__(self, c: Record, d: int) -> None:
+        names = ("count", "step", "taps", "dstep", "in", "out", "w")
+        self.count, self.step, self.taps, self.dstep, self.of, self.to, self.by = (c[f"{name}{d}"] for name in names)
+        self.reach = (self.taps - 1) * self.dstep + 1
+        self.low = c[f"lo{d}"].most(0)
+        self.high = c[f"hi{d}"].least((self.count - 1) * self.step + self.reach).most(self.low)
+
+    def places(self, tap: Int) -> tuple[Int, Int]:
+        """The places that see something by a tap, from and to."""
+        first, last = ((end - tap * self.dstep).most(0).up(self.step) for end in (self.low, self.high))
+        return first, last.least(self.count)
+
+
+def held(c: Record) -> Int:
+    """Whether programs of this file have room for a row of places, and nothing has depth."""
+    x = _Axis(c, 2)
+    flat = c["count0"].equals(1).both(c["taps0"].equals(1)).both(c["lo0"] <= 0).both(c["hi0"] > 0)
+    return flat.both((x.high - x.low) <= HELD).both(x.count <= HELD)
+
+
+class Channels(Depthwise):
+    """Programs of several channels, a register's place each."""
+
+    def _lanes(self) -> str:
+        """Functions: a plane of each of some channels becomes registers of a place of all, and the other way around."""
+        f = Function("internal void", "lanes.in", ["ptr of", *_PARAMETERS, "ptr to"], "noinline")
+        self._planes(f, "%of", self._load_plane)
+        given = f.end()
+        f = Function("internal void", "lanes.out", ["ptr to", *_PARAMETERS, "ptr of"], "noinline")
+        self._planes(f, "%to", self._store_plane)
+        return f"{given}\n\n{f.end()}"
+
+    def _planes(self, f: Function, memory: str, move: Callable[[Function, str, Int, Int, Int], None]) -> None:
+        apart, count, high, wide, row, step = (f.param(p.split()[1]) for p in _PARAMETERS)
+        beside = apart.equals(1)
+        with f.when(beside), f.loop(0, high) as y, f.loop(0, wide) as x:
+            move(f, self._stored_at(f, memory, y * row + x * step), y * wide + x, f.const(-1), count)
+        along = beside.denied().both(step.equals(1))
+        whole = row.equals(wide).either(high.equals(1))
+        rows, each = whole.choose(1, high), whole.choose(high * wide, wide)
+        with f.when(along), f.loop(0, rows) as y, f.loop(0, each, self.lanes) as x:
+            move(f, self._stored_at(f, memory, y * row + x), y * wide + x, each - x, count)
+        other = beside.either(along).denied()
+        with f.when(other), f.loop(0, count) as lane, f.loop(0, high) as y, f.loop(0, wide, rolled=False) as x:
+            place = self._stored_at(f, memory, lane * apart + y * row + x * step)
+            move(f, place, (y * wide + x) * self.lanes + lane, f.const(0), count)
+
+    def _load_plane(self, f: Function, place: str, at: Int, left: Int, count: Int) -> None:
+        if left.text == "-1":
+            value = f.op(f"call {self.vector} @first(ptr {place}, i64 {count})")
+            self._vstore(f, value, self._at(f, "%to", at * self.lanes))
+        elif left.text == "0":
+            f.line(f"store {self.real} {self._get(f, place)}, ptr {self._at(f, '%to', at)}")
+        else:
+            rows: list[str] = []
+            for lane in range(self.lanes):
+                of = self._stored_at(f, place, (count - 1).least(lane) * f.param("apart"))
+                rows.append(f.op(f"call {self.vector} @first(ptr {of}, i64 {left})"))
+            for r, value in enumerate(self._transposed(f, rows)):
+                self._vstore(f, value, self._at(f, "%to", (at + r) * self.lanes))
+
+    def _store_plane(self, f: Function, place: str, at: Int, left: Int, count: Int) -> None:
+        if left.text == "-1":
+            self._put_several(f, self._vload(f, self._at(f, "%of", at * self.lanes)), place, count)
+        elif left.text == "0":
+            self._put(f, f.op(f"load {self.real}, ptr {self._at(f, '%of', at)}"), place)
+        else:
+            rows = [self._vload(f, self._at(f, "%of", (at + r) * self.lanes)) for r in range(self.lanes)]
+            for lane, value in enumerate(self._transposed(f, rows)):
+                with f.when(count > lane):
+                    self._put_several(f, value, self._stored_at(f, place, f.param("apart") * lane), left)
+
+    def _lane_task(self, name: str) -> tuple[Function, Record, _Axis, _Axis, Int, list[str]]:
+        """A program, its dimensions, rows of places at a time, and room: input, results, filters, bias."""
+        f, c = self._task(name)
+        y, x = _Axis(c, 1), _Axis(c, 2)
+        wide = (x.high - x.low).most(x.count).most(1)
+        band = (((f.const(HELD) // wide).most(_ROWS) - y.reach).most(0) // y.step).most(1).least(y.count)
+        slack = self.lanes + _MANY
+        sizes = (
+            ((band - 1) * y.step + y.reach) * (x.high - x.low) + slack, band * x.count + slack,
+            c["window"] * c["rows"] + slack, f.const(slack),
+        )  # fmt: skip
+        return f, c, y, x, band, self._lane_rooms(f, c, sizes)
+
+    def _lane_rooms(self, f: Function, c: Record, sizes: Sequence[Int]) -> list[str]:
+        """Room for so many registers each; a program is left where there is none."""
+        rooms = [self._room(f, size * self.lanes) for size in sizes]
+        missing = f.is_null(*rooms)
+        with f.when(missing):
+            c["failed"] = 1
+            self._free(f, rooms)
+        f.leave(missing)
+        return rooms
+
+    def _free(self, f: Function, rooms: list[str]) -> None:
+        for room in rooms:
+            f.line(f"call void @free(ptr {room})")
+
+    def _turn(self, f: Function, way: str, *arguments: Number | str) -> None:
+        """Call `lanes.in` or `lanes.out`."""
+        kinds = ("ptr", *["i64"] * 6, "ptr")
+        given = ", ".join(f"{kind} {argument}" for kind, argument in zip(kinds, arguments, strict=True))
+        f.line(f"call void @lanes.{way}({given})")
+
+    def _taps_in(
+        self, f: Function, c: Record, y: _Axis, x: _Axis, g: Int, m: Int, count: Int, to: str
+    ) -> Callable[[Int, Int], Int]:
+        """Have a filter of each channel turned; the number of a tap there."""
+        back = x.by < 0
+        last = back.choose((y.taps - 1) * y.by + (x.taps - 1) * x.by, 0)
+        weight = self._stored_at(f, c.pointer("weight"), g * c["w_g"] + m * c["w_m"] + last)
+        row, step = (back.choose(f.const(0) - by, by) for by in (y.by, x.by))
+        self._turn(f, "in", weight, c["w_g"], count, y.taps, x.taps, row, step, to)
+        window = y.taps * x.taps
+        return lambda v, u: back.choose(window - 1 - (v * x.taps + u), v * x.taps + u)
+
+    def _several_places(self, f: Function, first: Int, last: Int, work: Callable[[Int, int], None]) -> None:
+        """Some places, several side by side as long as there are so many."""
+        stop = first + (last - first).most(0) // _MANY * _MANY
+        with f.loop(first, stop, _MANY) as i:
+            work(i, _MANY)
+        with f.loop(stop, last) as i:
+            work(i, 1)
+
+    def _add_row(
+        self, f: Function, begin: Int, end: Int, to: Callable[[Int], str], taps: tuple[Number, Number, int],
+        seen: Callable[[Int, Int], str], weight: Callable[[Int], str],
+    ) -> None:  # fmt: skip
+        """Add to a row of sums what taps one below the other see."""
+
+        def work(i: Int, many: int) -> None:
+            places = [to(i + v) for v in range(many)]
+            sums = [f.room(self.vector) for _ in places]
+            for place, one in zip(places, sums, strict=True):
+                f.line(f"store {self.vector} {self._vload(f, place)}, ptr {one}")
+            with f.loop(*taps) as tap:
+                factor = self._vload(f, weight(tap))
+                for v, one in enumerate(sums):
+                    old = f.op(f"load {self.vector}, ptr {one}")
+                    new = self._fma(f, factor, self._vload(f, seen(tap, i + v)), old)
+                    f.line(f"store {self.vector} {new}, ptr {one}")
+            for place, one in zip(places, sums, strict=True):
+                self._vstore(f, f.op(f"load {self.vector}, ptr {one}"), place)
+
+        self._several_places(f, begin, end, work)
+
+    def _lane_at(self, f: Function, base: str, place: Number) -> str:
+        return self._at(f, base, place * self.lanes)
+
+    def _start(
+        self, f: Function, c: Record, at: Int, apart: Int, count: Int, bias: str, sums: str, places: Int
+    ) -> None:
+        """Have all sums begin with the bias, or with zero."""
+        given = c.pointer("bias")
+        there_is = Int(f, f.op(f"icmp ne ptr {given}, null"))
+        self._vstore(f, "zeroinitializer", bias)
+        with f.when(there_is):
+            self._turn(f, "in", self._stored_at(f, given, at), apart, count, 1, 1, 0, 0, bias)
+        first = self._vload(f, bias)
+        with f.loop(0, places) as i:
+            self._vstore(f, first, self._lane_at(f, sums, i))
+
+    def _lane_forward(self) -> str:
+        """Programs of a correlation: an image and some channels each."""
+        f, c, y, x, band, rooms = self._lane_task("lanes.forward")
+        seen, sums, filters, bias = rooms
+        groups, wide = c["groups"], x.high - x.low
+        blocks = groups.up(self.lanes)
+        with f.loop(f.param("start"), f.param("end")) as i:
+            n, g = i // blocks, i % blocks * self.lanes
+            count = (groups - g).least(self.lanes)
+            with f.loop(0, y.count, band) as y0:
+                y1 = (y0 + band).least(y.count)
+                low, high = (y0 * y.step).most(y.low), ((y1 - 1) * y.step + y.reach).least(y.high)
+                begin = n * c["in_n"] + g * c["in_g"] + low * y.of + x.low * x.of
+                of = self._stored_at(f, c.pointer("input"), begin)
+                self._turn(f, "in", of, c["in_g"], count, (high - low).most(0), wide, y.of, x.of, seen)
+                with f.loop(0, c["rows"]) as m:
+                    number = self._taps_in(f, c, y, x, g, m, count, filters)
+                    by = c["bias_by"]
+                    self._start(f, c, (g * c["rows"] + m) * by, c["rows"] * by, count, bias, sums, (y1 - y0) * x.count)
+                    with f.loop(y0, y1) as at:
+                        first, last = ((end - at * y.step).most(0).up(y.dstep) for end in (y.low, y.high))
+                        row = self._lane_at(f, sums, (at - y0) * x.count)
+                        with f.loop(0, x.taps) as tap:
+
+                            def read(v: Int, place: Int) -> str:
+                                down = at * y.step + v * y.dstep - low
+                                along = place * x.step + tap * x.dstep - x.low
+                                return self._lane_at(f, seen, down * wide + along)
+
+                            self._add_row(
+                                f, *x.places(tap), lambda place: self._lane_at(f, row, place),
+                                (first, last.least(y.taps), 1), read,
+                                lambda v: self._lane_at(f, filters, number(v, tap)),
+                            )  # fmt: skip
+                    place = n * c["out_n"] + g * c["out_g"] + m * c["out_m"] + y0 * y.to
+                    to = self._stored_at(f, c.pointer("output"), place)
+                    self._turn(f, "out", to, c["out_g"], count, y1 - y0, x.count, y.to, x.to, sums)
+        self._free(f, rooms)
+        return f.end()
+
+    def _lane_weight(self) -> str:
+        """Programs of a gradient by the weight: some channels each."""
+        f, c, y, x, band, rooms = self._lane_task("lanes.weight")
+        seen, grads, totals, _ = rooms
+        groups, rows, wide, window = c["groups"], c["rows"], x.high - x.low, y.taps * x.taps
+        with f.loop(f.param("start"), f.param("end")) as i:
+            g = i * self.lanes
+            count = (groups - g).least(self.lanes)
+            with f.loop(0, rows * window) as tap:
+                self._vstore(f, "zeroinitializer", self._lane_at(f, totals, tap))
+            with f.loop(0, c["n"]) as n, f.loop(0, y.count, band) as y0:
+                y1 = (y0 + band).least(y.count)
+                low, high = (y0 * y.step).most(y.low), ((y1 - 1) * y.step + y.reach).least(y.high)
+                begin = n * c["in_n"] + g * c["in_g"] + low * y.of + x.low * x.of
+                of = self._stored_at(f, c.pointer("input"), begin)
+                self._turn(f, "in", of, c["in_g"], count, (high - low).most(0), wide, y.of, x.of, seen)
+                with f.loop(0, rows) as m:
+                    place = n * c["out_n"] + g * c["out_g"] + m * c["out_m"] + y0 * y.to
+                    of = self._stored_at(f, c.pointer("output"), place)
+                    self._turn(f, "in", of, c["out_g"], count, y1 - y0, x.count, y.to, x.to, grads)
+                    with f.loop(0, y.taps) as v, f.loop(0, x.taps) as u:
+                        total = self._lane_at(f, totals, m * window + v * x.taps + u)
+                        self._add_tap(f, y, x, v, u, (y0, y1, low), wide, seen, grads, total)
+            with f.loop(0, rows) as m:
+                to = self._stored_at(f, c.pointer("weight"), g * c["w_g"] + m * c["w_m"])
+                of = self._lane_at(f, totals, m * window)
+                self._turn(f, "out", to, c["w_g"], count, y.taps, x.taps, y.by, x.by, of)
+        self._free(f, rooms)
+        return f.end()
+
+    def _add_tap(
+        self, f: Function, y: _Axis, x: _Axis, v: Int, u: Int, rows: tuple[Int, Int, Int], wide: Int, seen: str,
+        grads: str, total: str,
+    ) -> None:  # fmt: skip
+        """Add to a tap's gradient what some rows of places have for it."""
+        y0, y1, low = rows
+        sums = [f.room(self.vector) for _ in range(_MANY)]
+        for k, one in enumerate(sums):
+            f.line(f"store {self.vector} {self._vload(f, total) if k == 0 else 'zeroinitializer'}, ptr {one}")
+        (first, last), (begin, end) = y.places(v), x.places(u)
+        with f.loop(first.most(y0), last.least(y1)) as at:
+            given = self._lane_at(f, grads, (at - y0) * x.count)
+            row = self._lane_at(f, seen, (at * y.step + v * y.dstep - low) * wide + u * x.dstep - x.low)
+
+            def add(place: Int, one: str) -> None:
+                value, grad = (self._vload(f, self._lane_at(f, *at)) for at in ((row, place * x.step), (given, place)))
+                new = self._fma(f, grad, value, f.op(f"load {self.vector}, ptr {one}"))
+                f.line(f"store {self.vector} {new}, ptr {one}")
+
+            stop = begin + (end - begin).most(0) // _MANY * _MANY
+            with f.loop(begin, stop, _MANY) as i:
+                for k, one in enumerate(sums):
+                    add(i + k, one)
+            for k, one in enumerate(sums[1:]):
+                with f.when(stop + k < end):
+                    add(stop + k, one)
+        values = [f.op(f"load {self.vector}, ptr {one}") for one in sums]
+        while len(values) > 1:
+            values = [f.op(f"fadd {self.vector} {a}, {b}") for a, b in zip(values[::2], values[1::2], strict=True)]
+        self._vstore(f, values[0], total)
+
+    def _lane_adjoint(self) -> str:
+        """Programs of the adjoint of a correlation in its input, which is written: an image and some channels each."""
+        f, c = self._task("lanes.adjoint")
+        y, x = _Axis(c, 1), _Axis(c, 2)
+        lows, highs = ([c[f"{name}{d}"] for d in (1, 2)] for name in ("lo", "hi"))
+        across = (highs[1] - lows[1]).least(HELD).most(1)
+        down = (f.const(HELD) // across).most(1)
+        slack = self.lanes + _MANY
+        held = ((down + y.reach) // y.step + 2) * ((across + x.reach) // x.step + 2)
+        sizes = down * across + slack, held + slack, c["window"] + slack, f.const(slack)
+        rooms = self._lane_rooms(f, c, sizes)
+        sums, given, filters, bias = rooms
+        groups, rows, by = c["groups"], c["rows"], c["bias_by"]
+        blocks = groups.up(self.lanes)
+        with f.loop(f.param("start"), f.param("end")) as i:
+            n, g = i // blocks, i % blocks * self.lanes
+            count = (groups - g).least(self.lanes)
+            with f.loop(lows[0], highs[0], down) as u0, f.loop(lows[1], highs[1], across) as v0:
+                u1, v1 = (u0 + down).least(highs[0]), (v0 + across).least(highs[1])
+                wide = v1 - v0
+                (first, last), (begin, end) = (
+                    ((a - axis.reach + 1).most(0).up(axis.step), ((b - 1) // axis.step + 1).least(axis.count))
+                    for axis, a, b in ((y, u0, u1), (x, v0, v1))
+                )
+                along = (end - begin).most(0)
+                self._start(f, c, g * by, by, count, bias, sums, (u1 - u0) * wide)
+                with f.loop(0, rows) as m:
+                    number = self._taps_in(f, c, y, x, g, m, count, filters)
+                    place = n * c["out_n"] + g * c["out_g"] + m * c["out_m"] + first * y.to + begin * x.to
+                    of = self._stored_at(f, c.pointer("output"), place)
+                    self._turn(f, "in", of, c["out_g"], count, (last - first).most(0), along, y.to, x.to, given)
+                    with f.loop(u0, u1) as u, f.loop(0, y.taps) as v:
+                        past = u - v * y.dstep
+                        at = past.most(0) // y.step
+                        seen = (past >= 0).both((at * y.step).equals(past)).both(at < y.count)
+                        with f.when(seen), f.loop(0, x.taps) as tap:
+                            row = self._lane_at(f, sums, (u - u0) * wide + tap * x.dstep - v0)
+                            grads = self._lane_at(f, given, (at - first) * along - begin)
+                            a, b = ((edge - tap * x.dstep).most(0).up(x.step) for edge in (v0, v1))
+                            self._add_row(
+                                f, a, b.least(x.count), lambda i: self._lane_at(f, row, i * x.step), (0, 1, 1),
+                                lambda _, i: self._lane_at(f, grads, i),
+                                lambda _: self._lane_at(f, filters, number(v, tap)),
+                            )  # fmt: skip
+                place = n * c["in_n"] + g * c["in_g"] + u0 * y.of + v0 * x.of
+                to = self._stored_at(f, c.pointer("input"), place)
+                self._turn(f, "out", to, c["in_g"], count, u1 - u0, wide, y.of, x.of, sums)
+        self._free(f, rooms)
+        return f.end()

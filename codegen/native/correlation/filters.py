@@ -1,0 +1,278 @@
+"""Filters as the kernel in registers reads them: some terms of some of them, a row each."""
+
+from __future__ import annotations
+
+from opweave.codegen.native.correlation.vectors import Vectors
+from opweave.codegen.native.correlation.words import PITCH, Record
+from opweave.codegen.native.emitting import Function, Int
+
+
+class Filters(Vectors):
+    """What looks at filters and brings them to where they are read."""
+
+    def _is_turned(self, c: Record) -> Int:
+        """Whether a channel's taps lie side by side in the opposite order, and a register has them all."""
+        taps, by = ([c[f"{name}{d}"] for d in range(3)] for name in ("taps", "w"))
+        even = by[1].equals(taps[2] * by[2]).either(taps[1].equals(1))
+        even = even.both(by[0].equals(taps[1] * taps[2] * by[2]).either(taps[0].equals(1)))
+        return even.both(by[2].equals(-1)).both(c["window"] <= self.lanes)
+
+    def _backwards(self, f: Function, of: str, window: Int) -> tuple[str, str]:
+        """The taps of a channel that lie before an address, as they are and at the end of a register, turned around."""
+        bits = f.op(self._masked_bits(self._stored_at(f, of, 1 - window), self._below(f, window)))
+        order = ", ".join(f"i32 {k}" for k in reversed(range(self.lanes)))
+        kind = f"<{self.lanes} x {self.stored}>"
+        return bits, f.op(f"shufflevector {kind} {bits}, {kind} poison, <{self.lanes} x i32> <{order}>")
+
+    def _filters(self) -> str:
+        """Terms [r0, r1) of some filters, a row each."""
+        f, c, _ = self._open("filters", "ptr base", "i64 rows", "i64 r0", "i64 r1", "ptr to")
+        rows, r0, r1, w_m = f.param("rows"), f.param("r0"), f.param("r1"), c["w_m"]
+        if self.by_channels:
+            return self._filters_of_channels(f, c, rows, r0, r1)
+        if self.kind.paired:
+            return self._filters_of_pairs(f, c, rows, r0, r1)
+        bits = f"<{self.lanes} x i1>"
+        several = f.room(bits)
+        f.line(f"store {bits} zeroinitializer, ptr {several}")
+        with f.loop(0, rows) as m:
+            of, to = self._stored_at(f, "%base", m * w_m + r0), self._at(f, "%to", m * PITCH)
+            with f.loop(0, r1 - r0, 64 // self.item) as k:
+                later = self._stored_at(f, of, w_m * 3 + k)
+                self._ahead(f, later)
+            whole = (r1 - r0) & -self.lanes
+            with f.loop(0, whole, self.lanes) as k:
+                value = self._load_several(f, self._stored_at(f, of, k))
+                self._vstore(f, value, self._at(f, to, k))
+                self._is_odd(f, value, self.vector, several, bits)
+            with f.when(whole < r1 - r0):
+                value = f.op(f"call {self.vector} @first(ptr {self._stored_at(f, of, whole)}, i64 {r1 - r0 - whole})")
+                self._vstore(f, value, self._at(f, to, whole))
+                self._is_odd(f, value, self.vector, several, bits)
+        self._note(f, c, several)
+        return f.end()
+
+    def _filters_of_pairs(self, f: Function, c: Record, rows: Int, r0: Int, r1: Int) -> str:
+        """`_filters` where pairs are what lies in memory."""
+        w_m, count = c["w_m"], 2 * self.lanes
+        kind, several = f"<{count} x i16>", f.room("i32")
+        f.line(f"store i32 0, ptr {several}")
+        whole = (r1 - r0) // count * count
+
+        def keep(value: str, place: str) -> None:
+            f.line(f"store {kind} {value}, ptr {place}, align 4")
+            high = f.op(f"and {kind} {value}, splat (i16 32640)")
+            odd = f.op(f"bitcast <{count} x i1> {f.op(f'icmp eq {kind} {high}, splat (i16 32640)')} to i{count}")
+            before = f.op(f"load i32, ptr {several}")
+            f.line(f"store i32 {f.op(f'or i32 {before}, {odd}')}, ptr {several}")
+
+        with f.loop(0, rows) as m:
+            of, to = self._stored_at(f, "%base", m * w_m + r0), self._at(f, "%to", m * PITCH)
+            with f.loop(0, whole, count) as k:
+                self._ahead(f, self._stored_at(f, of, w_m * 3 + k))
+                keep(f.op(f"load {kind}, ptr {self._stored_at(f, of, k)}, align 2"), self._stored_at(f, to, k))
+            with f.when(whole < r1 - r0):
+                mask = self._below(f, r1 - r0 - whole, count)
+                value = f.op(
+                    f"call {kind} @llvm.masked.load.v{count}i16.p0(ptr align 2 {self._stored_at(f, of, whole)},"
+                    f" <{count} x i1> {mask}, {kind} zeroinitializer)"
+                )
+                keep(value, self._stored_at(f, to, whole))
+        found = Int(f, f.op(f"icmp ne i32 {f.op(f'load i32, ptr {several}')}, 0"))
+        with f.when(found):
+            c["odd"] = 1
+        declared = f"declare {kind} @llvm.masked.load.v{count}i16.p0(ptr, <{count} x i1>, {kind})"
+        return f"{declared}\n\n{f.end()}"
+
+    def _filters_of_channels(self, f: Function, c: Record, rows: Int, r0: Int, r1: Int) -> str:
+        """`_filters` where a term is a tap of two channels."""
+        w_m, window, channels, n = c["w_m"], c["window"], c["channels"], 2 * self.lanes
+        kind = f"<{n} x i16>"
+        most, order = f.room(kind), f.room(f"[{n} x i16]")
+        f.line(f"store {kind} zeroinitializer, ptr {most}")
+
+        def load(place: str, count: Int | None) -> str:
+            if count is None:
+                return f.op(f"load {kind}, ptr {place}, align 2")
+            mask = self._below(f, count, n)
+            return f.op(
+                f"call {kind} @llvm.masked.load.v{n}i16.p0(ptr align 2 {place}, <{n} x i1> {mask},"
+                f" {kind} zeroinitializer)"
+            )
+
+        def keep(value: str, place: str) -> None:
+            f.line(f"store {kind} {value}, ptr {place}, align 4")
+            size = f.op(f"and {kind} {value}, splat (i16 32767)")
+            old = f.op(f"load {kind}, ptr {most}")
+            f.line(f"store {kind} {f.op(f'call {kind} @llvm.umax.v{n}i16({kind} {size}, {kind} {old})')}, ptr {most}")
+
+        # Of two channels that lie side by side, the taps of one and of the other by turns.
+        with f.loop(0, self.lanes) as k:
+            for j, of in enumerate((k, window + k)):
+                short = f.op(f"trunc i64 {of & (n - 1)} to i16")
+                f.line(f"store i16 {short}, ptr {f.at(order, k * 2 + j, 'i16')}")
+        turn = f.op(f"load {kind}, ptr {order}")
+        units = r1 - r0
+        with f.loop(0, rows) as m:
+            of, to = self._stored_at(f, "%base", m * w_m), self._at(f, "%to", m * PITCH)
+            with f.when(window.equals(1)):
+                end = (channels - r0 * 2).least(units * 2)
+                even = end & -n
+                with f.loop(0, even, n) as k:
+                    self._ahead(f, self._stored_at(f, of, w_m * 3 + r0 * 2 + k))
+                    keep(load(self._stored_at(f, of, r0 * 2 + k), None), self._stored_at(f, to, k))
+                with f.when(even < end):
+                    keep(load(self._stored_at(f, of, r0 * 2 + even), end - even), self._stored_at(f, to, even))
+            small = (window > 1).both(window <= self.lanes)
+            with f.when(small), f.loop(r0, r1, window) as k:
+                # Blocks are of whole channels, since these have fewer taps than there are terms in a block.
+                place = self._stored_at(f, of, k * 2)
+                self._ahead(f, self._stored_at(f, of, w_m * 3 + k * 2))
+                value = load(place, (channels * window - k * 2).least(window * 2))
+                mixed = f.op(f"call {kind} @llvm.x86.avx512.permvar.hi.512({kind} {value}, {kind} {turn})")
+                keep(mixed, self._at(f, to, k - r0))
+            with f.when(window > self.lanes), f.loop(r0 // window, r1.up(window)) as channel:
+                begin = channel * window
+                first, last = (r0 - begin).most(0), (r1 - begin).least(window)
+                own = self._stored_at(f, of, channel * window * 2)
+                second = (channel * 2 + 1 < channels).choose(last, 0)
+                with f.loop(first, last, self.lanes) as k:
+                    parts: list[str] = []
+                    for place, end in ((k, last), (window + k, second)):
+                        at = self._stored_at(f, own, place)
+                        bits = f.op(self._masked_bits(at, self._below(f, end - k)))
+                        parts.append(f.op(f"zext <{self.lanes} x i16> {bits} to <{self.lanes} x i32>"))
+                    high = f.op(f"shl <{self.lanes} x i32> {parts[1]}, splat (i32 16)")
+                    both = f.op(f"or <{self.lanes} x i32> {parts[0]}, {high}")
+                    keep(f.op(f"bitcast <{self.lanes} x i32> {both} to {kind}"), self._at(f, to, begin + k - r0))
+        found = f.op(f"call i16 @llvm.vector.reduce.umax.v{n}i16({kind} {f.op(f'load {kind}, ptr {most}')})")
+        with f.when(Int(f, f.op(f"icmp uge i16 {found}, 32640"))):
+            c["odd"] = 1
+        declared = (
+            f"declare {kind} @llvm.masked.load.v{n}i16.p0(ptr, <{n} x i1>, {kind})\n"
+            f"declare {kind} @llvm.umax.v{n}i16({kind}, {kind})\n"
+            f"declare i16 @llvm.vector.reduce.umax.v{n}i16({kind})\n"
+            f"declare {kind} @llvm.x86.avx512.permvar.hi.512({kind}, {kind})"
+        )
+        return f"{declared}\n\n{f.end()}"
+
+    def _ahead(self, f: Function, place: str) -> None:
+        """Ask for what is read soon; there may be nothing."""
+        f.line(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
+
+    def _note(self, f: Function, c: Record, several: str, one: str | None = None) -> None:
+        """Have it known that numbers are not finite."""
+        bits = f"<{self.lanes} x i1>"
+        some = f.op(f"call i1 @llvm.vector.reduce.or.v{self.lanes}i1({bits} {f.op(f'load {bits}, ptr {several}')})")
+        found = Int(f, some)
+        if one is not None:
+            found = found.either(Int(f, f.op(f"load i1, ptr {one}")))
+        with f.when(found):
+            c["odd"] = 1
+
+    def _survey(self) -> str:
+        """Look at filters, some a program: are all numbers finite; those that do not lie in order are put so."""
+        f, c = self._task("survey")
+        rows, terms, window, channels = c["rows"], c["terms"], c["window"], c["channels"]
+        one, bits = f.room("i1"), f"<{self.lanes} x i1>"
+        several = f.room(bits)
+        f.line(f"store i1 false, ptr {one}")
+        f.line(f"store {bits} zeroinitializer, ptr {several}")
+        plain, w_c, w_m, w_g = c["plain"].equals(1), c["w_c"], c["w_m"], c["w_g"]
+        weight, packed = c.pointer("weight"), c.pointer("packed")
+        taps, by = ([c[f"{name}{d}"] for d in range(3)] for name in ("taps", "w"))
+        blocks = rows.up(self.looked)
+        square = plain.denied().both(window.equals(1)).both(w_m.equals(1))
+
+        def move(of: str, offset: Int, to: str, place: Int) -> None:
+            value = f.op(f"load {self.stored}, ptr {self._stored_at(f, of, offset)}")
+            f.line(f"store {self.stored} {value}, ptr {self._stored_at(f, to, place)}")
+            self._is_odd(f, self._widened(f, value), self.real, one, "i1")
+
+        # In the order of the kernel in registers, a block of terms behind the other, or filter by filter.
+        parts = c["blocked"]
+        each = 2 if self.by_channels else 1
+        of_block = (parts > 0).choose(c["depth"] // window.most(1) * each, channels)
+        apart = (parts > 0).choose(PITCH * each, terms + self.lanes)
+
+        def place(g: Int, channel: Int) -> Int:
+            """Where a channel of the first filter is put."""
+            return (g * parts.most(1) + channel // of_block) * rows * apart + channel % of_block * window
+
+        turned = self._is_turned(c)
+        offsets, tap = f.op(f"call ptr @malloc(i64 {window * 8 + 8})"), f.variable(0)
+        with f.loop(0, taps[0]) as z, f.loop(0, taps[1]) as y, f.loop(0, taps[2]) as x:
+            f.store(z * by[0] + y * by[1] + x * by[2], offsets, tap.value)
+            tap.set(tap.value + 1)
+        with f.loop(f.param("start"), f.param("end")) as i:
+            g, m0 = i // blocks, i % blocks * self.looked
+            m1 = (m0 + self.looked).least(rows)
+            with f.when(plain), f.loop(m0, m1) as m:
+                of = self._stored_at(f, weight, g * w_g + m * w_m)
+                with f.loop(0, terms, self.lanes) as k:
+                    value = f.op(f"call {self.vector} @first(ptr {self._stored_at(f, of, k)}, i64 {terms - k})")
+                    self._is_odd(f, value, self.vector, several, bits)
+            # One tap, and the gradient by the input: filters lie side by side, channels are to.
+            with (
+                f.when(square), f.loop(0, channels, of_block) as begin,
+                f.loop(begin, (begin + of_block).least(channels), self.lanes) as channel,
+                f.loop(m0, m1, self.lanes) as m,
+            ):  # fmt: skip
+                end, found = (begin + of_block).least(channels), []
+                for j in range(self.lanes):
+                    of = self._stored_at(f, weight, g * w_g + m + (channel + j).least(channels - 1) * w_c)
+                    found.append(f.op(f"call {self.vector} @first(ptr {of}, i64 {m1 - m})"))
+                    self._is_odd(f, found[-1], self.vector, several, bits)
+                for j, value in enumerate(self._transposed(f, found)):
+                    with f.when(m + j < m1):
+                        to = self._stored_at(f, packed, place(g, channel) + (m + j) * apart)
+                        self._put_several(f, value, to, end - channel)
+            # What a channel has for these filters lies together, if that is the gradient by the input.
+            other = plain.either(square).denied()
+            if self.by_channels:
+                paired = other.both(parts > 0)
+                other = other.both(parts.equals(0))
+                with f.when(paired), f.loop(2, channels + 1, 2) as left:
+                    start = place(g, channels - left)
+                    with f.loop(m0, m1) as m:
+                        of = self._stored_at(f, weight, g * w_g + m * w_m + (channels - left) * w_c)
+                        self._ahead(f, self._stored_at(f, of, w_c * -4))
+                        both, to = (of, self._stored_at(f, of, w_c)), self._stored_at(f, packed, start + m * apart)
+                        with f.when(turned):
+                            halves: list[str] = []
+                            for one_ in both:
+                                bits_, back = self._backwards(f, one_, window)
+                                self._is_odd(f, self._widened(f, bits_, self.lanes), self.vector, several, bits)
+                                halves.append(self._widened(f, back, self.lanes))
+                            self._join(f, halves, self._at(f, to, window - self.lanes))
+                        with f.when(turned.denied()), f.loop(0, window, rolled=False) as k:
+                            for j, one_ in enumerate(both):
+                                move(one_, f.load(offsets, k), to, k * 2 + j)
+            with f.when(other), f.loop(1, channels + 1) as left:
+                start = place(g, channels - left)
+                with f.loop(m0, m1) as m:
+                    of = self._stored_at(f, weight, g * w_g + m * w_m + (channels - left) * w_c)
+                    self._ahead(f, self._stored_at(f, of, w_c * -4))
+                    to = self._stored_at(f, packed, start + m * apart)
+                    # Turned around in a register, and put where only channels are that come after it.
+                    with f.when(turned):
+                        bits_, back = self._backwards(f, of, window)
+                        kind, at = f"<{self.lanes} x {self.stored}>", self._stored_at(f, to, window - self.lanes)
+                        f.line(f"store {kind} {back}, ptr {at}, align {self._item_stored()}")
+                        self._is_odd(f, self._widened(f, bits_, self.lanes), self.vector, several, bits)
+                    with f.when(turned.denied()), f.loop(0, window, rolled=False) as k:
+                        move(of, f.load(offsets, k), to, k)
+        f.line(f"call void @free(ptr {offsets})")
+        self._note(f, c, several, one)
+        return f.end()
+
+    def _filters_at(self, f: Function, c: Record, g: Int, m: Int, r0: Int, left: str) -> str:
+        """Where terms of some filters of a group lie as the kernel in registers reads them: `left`, or ready."""
+        blocked = c["blocked"]
+        there = self._at(f, c.pointer("packed"), ((g * blocked + r0 // c["depth"]) * c["rows"] + m) * PITCH)
+        return f.op(f"select i1 {blocked > 0}, ptr {there}, ptr {left}")
+
+    def _put_filters(self, f: Function, c: Record, t: str, weight: str, some: Int, r0: Int, r1: Int, left: str) -> None:
+        """Put terms of some filters in order, if they are not."""
+        with f.when(c["blocked"].equals(0)):
+            f.line(f"call void @filters(ptr %c, ptr {t}, ptr {weight}, i64 {some}, i64 {r0}, i64 {r1}, ptr {left})")
