@@ -188,7 +188,7 @@ def environment_stays() -> Iterator[None]:
 def forget() -> Iterator[None]:
     """What a test registers is gone after it."""
     known, libraries, names = set(registry.operators), len(_forever), set(definitions)
-    gc.freeze()  # what is there already takes longest to look through
+    gc.freeze()  # what is there already takes longest to look through, from here on
     yield
     del _forever[libraries:]
     gc.collect()
@@ -197,7 +197,6 @@ def forget() -> Iterator[None]:
     for name in set(registry.operators) - known:
         registry.remove(registry.operators[name])
     gc.collect()
-    gc.unfreeze()
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.cuda)])
