@@ -173,6 +173,14 @@ def fresh_caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             os.environ[name] = value
 
 
+@pytest.fixture(scope="module", autouse=True)
+def unsearched() -> Iterator[None]:
+    """What the tests of a file leave, modules above all, is taken out of later garbage collections, too."""
+    yield
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def environment_stays() -> Iterator[None]:
     """A test leaves the environment as it was: processes that later tests start would begin with other variables."""
