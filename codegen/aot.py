@@ -29,7 +29,7 @@ from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import ArgumentError, CompileError, OpweaveError, Site, UnsupportedError
 from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.loading import parsing
-from opweave.registry.triton.modules import first_ir, in_file, new_context, read
+from opweave.registry.triton.modules import first_ir, in_file, read, shared_context
 
 #: Which says little of its types.
 _triton: Any = triton.compiler
@@ -169,7 +169,7 @@ def lower_kernel(source: ASTSource | str, options: Mapping[str, Any] | None = No
             metadata: dict[str, Any] = {"target": target, **vars(parsed)}
             signature: Any
             if isinstance(source, str):
-                module: Any = read(source, new_context(backend))
+                module: Any = read(source, shared_context(backend))
                 types: Sequence[Any] = module.get_function_signature(module.get_function(module.get_entry_func_name()))
                 signature = dict(enumerate(types))
             else:
@@ -192,7 +192,7 @@ def lower_kernel(source: ASTSource | str, options: Mapping[str, Any] | None = No
 
 def _as_module(source: ASTSource, backend: Any, parsed: Any) -> Any:
     """A kernel as Triton's frontend leaves it."""
-    return first_ir(source, backend, backend.target, parsed, new_context(backend))
+    return first_ir(source, backend, backend.target, parsed, shared_context(backend))
 
 
 def _not_compiled(error: Exception) -> CompileError:

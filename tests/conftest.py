@@ -173,6 +173,14 @@ def fresh_caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             os.environ[name] = value
 
 
+@pytest.fixture(scope="module", autouse=True)
+def unsearched() -> Iterator[None]:
+    """What the tests of a file leave, modules above all, is taken out of later garbage collections, too."""
+    yield
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def environment_stays() -> Iterator[None]:
     """A test leaves the environment as it was: processes that later tests start would begin with other variables."""
@@ -188,7 +196,7 @@ def environment_stays() -> Iterator[None]:
 def forget() -> Iterator[None]:
     """What a test registers is gone after it."""
     known, libraries, names = set(registry.operators), len(_forever), set(definitions)
-    gc.freeze()  # what is there already takes longest to look through
+    gc.freeze()  # what is there already takes longest to look through, from here on
     yield
     del _forever[libraries:]
     gc.collect()
@@ -197,7 +205,6 @@ def forget() -> Iterator[None]:
     for name in set(registry.operators) - known:
         registry.remove(registry.operators[name])
     gc.collect()
-    gc.unfreeze()
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.cuda)])

@@ -387,13 +387,14 @@ def lowered(jit: Any, values: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
     """The TTIR of a kernel, with locations, as far as no backend has changed it; what to call its parameters."""
     with compiling(target_of(values)):
         source, backend, options, target = source_of(jit, values)
-        context = modules.new_context(backend)
         with parsing:
+            context = modules.shared_context(backend)
             module = modules.first_ir(source, backend, target, options, context)
-        module.context = context
-        modules.run_passes(module, modules.CLEANED, "accesses")
+            module.context = context
+            text = str(modules.run_passes(module, modules.CLEANED, "accesses"))
+            del module
     names = tuple(path for name, kind in source.signature.items() for path in _paths(name, kind))
-    return str(module), names
+    return text, names
 
 
 def _paths(name: str, kind: Any) -> Iterator[str]:

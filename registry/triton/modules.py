@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from opweave.registry import forking
 from opweave.registry.errors import UnsupportedError
 from opweave.registry.interrupts import contextmanager
 from opweave.registry.loading import load_heavy
@@ -19,6 +20,11 @@ CLEANED = ("common.inliner", "common.canonicalizer", "common.cse", "common.symbo
 """Passes after which a kernel is one function, with nothing in it that is not used."""
 BLOCK_POINTERS = "ttir.rewrite_tensor_pointer"
 """The pass that makes plain pointers of block pointers; Triton 3.8 no longer has it."""
+#: Kernels that one context serves: it keeps the types, constants and places of all of them.
+_MOST_KERNELS = 64
+#: By the class of the backend: a context, and how many more kernels it is for.
+_shared: dict[type, tuple[Any, int]] = {}
+_left: list[Any] = []
 
 
 def new_context(backend: Any = None) -> Any:
@@ -30,6 +36,28 @@ def new_context(backend: Any = None) -> Any:
     if backend is not None:
         backend.load_dialects(context)
     return context
+
+
+def shared_context(backend: Any) -> Any:
+    """What `new_context` makes, or made for other kernels: to make one takes a tenth of the time that a kernel takes.
+
+    Only for a thread that holds `loading.parsing`, and for modules that are gone when it lets go.
+    """
+    kind = type(backend)
+    context, left = _shared.get(kind, (None, 0))
+    if not left:
+        context, left = new_context(backend), _MOST_KERNELS
+    _shared[kind] = context, left - 1
+    return context
+
+
+def _leave_to_parent() -> None:
+    """Neither use contexts in a forked child nor take them apart, lest they wait for threads that are not there."""
+    _left.append(dict(_shared))
+    _shared.clear()
+
+
+forking.after_fork_in_child(_leave_to_parent)
 
 
 def first_ir(source: Any, backend: Any, target: Any, options: Any, context: Any) -> Any:

@@ -38,11 +38,10 @@ def ns():
     """A namespace of a test's own; nothing is left of it afterwards."""
     name = f"test_library_{next(_serial)}"
     libraries = len(library._forever)
-    gc.freeze()  # what is there already takes longest to look through
+    gc.freeze()  # what is there already takes longest to look through, from here on
     yield name
     del library._forever[libraries:]
     gc.collect()
-    gc.unfreeze()
     for qualified in [q for q in registry.operators if q.startswith(f"{name}::")]:
         definitions.pop(qualified, None)
         registry.remove(registry.operators[qualified])
