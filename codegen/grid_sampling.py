@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -138,7 +139,8 @@ class _Writer:
 
     def places(self, grid: str, mask: str) -> tuple[list[str], list[str]]:
         """Where the places of a grid are along each dimension of the image, and how fast that changes."""
-        found, slopes = [], []
+        found: list[str] = []
+        slopes: list[str] = []
         lanes = ", ".join(f"{self.word} {self.form.dims * n}" for n in range(self.lanes))
         for d, size in enumerate(self.sizes):
             column = self.form.dims - 1 - d
@@ -199,7 +201,7 @@ class _Writer:
         if self.form.mode != BICUBIC:
             behind = self.op("fadd", before, one)
             return [_Tap(before, self.op("fsub", behind, at), minus), _Tap(behind, self.op("fsub", at, before), one)]
-        found = []
+        found: list[_Tap] = []
         share = self.op("fsub", at, before)
         rest = self.op("fsub", one, share)
         shares = [
@@ -379,8 +381,7 @@ def run(
     if loaded is None:
         return False
     batch, channels, *sizes = image.shape
-    points = int(np.prod(grid.shape[1:-1]))
-    whole = int(np.prod(sizes))
+    points, whole = math.prod(grid.shape[1:-1]), math.prod(sizes)
     chunk = min(points, _CHUNK)
     chunks = -(-points // chunk)
     arrays = (image, grid, out, grad, of_image, of_grid)

@@ -218,7 +218,8 @@ class Filters(Vectors):
                 f.loop(begin, (begin + of_block).least(channels), self.lanes) as channel,
                 f.loop(m0, m1, self.lanes) as m,
             ):  # fmt: skip
-                end, found = (begin + of_block).least(channels), []
+                end = (begin + of_block).least(channels)
+                found: list[str] = []
                 for j in range(self.lanes):
                     of = self._stored_at(f, weight, g * w_g + m + (channel + j).least(channels - 1) * w_c)
                     found.append(f.op(f"call {self.vector} @first(ptr {of}, i64 {m1 - m})"))
