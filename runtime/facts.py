@@ -27,7 +27,7 @@ from opweave.registry.custom_op import CustomOpDef
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.higher_order import HigherOrderOperator
-from opweave.registry.keys import GRAD
+from opweave.registry.keys import GRAD, set_mode
 from opweave.registry.native_kernel import native_kernel
 from opweave.registry.op import Namespace, OpOverload, Ops, registry
 from opweave.registry.packet import OpOverloadPacket
@@ -35,6 +35,7 @@ from opweave.registry.replay import Function
 from opweave.runtime.classes import ClassFacts, Registered
 from opweave.runtime.context import Context
 from opweave.runtime.exact import scalar_token
+from opweave.runtime.modules import is_module
 from opweave.runtime.purity import is_library
 from opweave.runtime.request import Request
 from opweave.runtime.values import ValueGuards
@@ -105,6 +106,10 @@ def _tensors(guards: ValueGuards) -> Iterator[str]:
         yield f"{number} {tensor._offset} {tensor._view_of is None} {leaf} {tensor._device} {tensor._dtype.name}"
 
 
+def _is_looked_into(kind: type) -> bool:
+    return not is_library(kind.__module__) or kind is functools.partial or is_module(kind)
+
+
 class _Describe:
     """Values as text.
 
@@ -124,10 +129,8 @@ class _Describe:
             function = function.__func__
         #: What is called.
         self.target = function
-        #: Objects of the user's that the guards begin at and look into: they tell their content.
-        self.roots = {
-            id(each) for each in given if not is_library(type(each).__module__) or type(each) is functools.partial
-        }
+        #: Modules and objects of the user's that the guards begin at and look into: they tell their content.
+        self.roots = {id(each) for each in given if _is_looked_into(type(each))}
         self.spaces = {id(f.__globals__): f.__globals__ for f in guards.scope.functions}
         self.classes = {id(facts.known): facts for facts in guards.class_facts}
         self.codes: dict[types.CodeType, str] = {}
@@ -197,6 +200,9 @@ class _Describe:
             return f"registered {'; '.join(sorted(self._registered(*each) for each in value.classes))}"
         if kind is types.MethodType:
             return f"method {self(value.__func__)} of {self(value.__self__)}"
+        if isinstance(value, set_mode) and is_library(kind.__module__):
+            held = [f"{name} {self(item)}" for name, item in sorted(vars(value).items()) if name != "_saved"]
+            return f"mode {self(kind)} {', '.join(held)}"
         if kind in (operator.attrgetter, operator.itemgetter, operator.methodcaller):
             made, arguments, *_ = value.__reduce__()
             return f"{kind.__name__} {self((made, arguments))}"
@@ -223,7 +229,13 @@ class _Describe:
         if kind.__module__ == "builtins" and not kind.__flags__ & _OF_THE_HEAP:  # NoneType has no name there
             return f"class {kind.__qualname__}"
         if is_library(kind.__module__):
-            return f"class {_found(kind.__module__, kind.__qualname__, kind)}"
+            try:
+                return f"class {_found(kind.__module__, kind.__qualname__, kind)}"
+            except Untellable:
+                if not is_module(kind):
+                    raise
+            # One that was made for a module, as parametrizations are.
+            return f"class {kind.__module__}.{kind.__qualname__} of {', '.join(map(self, kind.__bases__))}"
         # What its names give is told by its facts.
         return f"class {kind.__module__}.{kind.__qualname__} {self(type(kind))}"
 

@@ -23,6 +23,7 @@ import opweave
 from opweave.codegen import cache
 from opweave.registry.op import registry
 from opweave.runtime import records
+from opweave.runtime.containers import tensors_of
 from tests.helpers import fork_server
 
 MODEL = """
@@ -374,6 +375,52 @@ def plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {k: plain(v) for k, v in value.items()}
     return type(value)(map(plain, value)) if isinstance(value, (list, tuple)) else value
+
+
+def layers() -> list[tuple[Any, tuple[Any, ...]]]:
+    """Modules of each sort, in one process and in the next."""
+    nn, F = opweave.nn, opweave.nn.functional
+    x, sequence, image = opweave.ones(4, 8), opweave.ones(4, 5, 8), opweave.ones(2, 4, 6, 6)
+
+    class Chosen(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.act, self.soft, self.names = F.relu, functools.partial(F.softmax, dim=-1), ["a", "b"]
+            self.parts, self.kind, self.device = nn.ModuleDict({"a": nn.Linear(8, 8)}), opweave.float32, x.device
+
+        def forward(self, x: Any, mask: Any = None) -> Any:
+            y = self.soft(self.act(self.parts[self.names[0]](x.to(self.kind)))).to(self.device)
+            return y if mask is None else y * mask
+
+    class Silent(Chosen):
+        @opweave.no_grad()
+        def forward(self, x: Any) -> Any:
+            return super().forward(x)
+
+    layer = nn.TransformerEncoderLayer(8, 2, 16)
+    return [
+        (Chosen(), (x,)), (Silent(), (x,)), (nn.Sequential(nn.Linear(8, 4), nn.ReLU(), nn.Dropout(0.5)), (x,)),
+        (nn.Conv2d(4, 3, 3, padding="same"), (image,)), (nn.BatchNorm2d(4), (image,)), (nn.GroupNorm(2, 4), (image,)),
+        (nn.MaxPool2d(2), (image,)), (nn.Upsample(scale_factor=2), (image,)), (nn.LSTMCell(8, 4), (x,)),
+        (nn.GRU(8, 4, bidirectional=True), (sequence,)), (nn.Embedding(9, 3), (opweave.arange(6),)),
+        (nn.TransformerEncoder(layer, 2), (sequence,)),
+        (nn.CrossEntropyLoss(label_smoothing=0.1), (x, opweave.arange(4))),
+        (nn.utils.parametrizations.weight_norm(nn.Linear(8, 8)), (x,)),
+        (nn.utils.parametrizations.spectral_norm(nn.Linear(8, 8)), (x,)),
+    ]  # fmt: skip
+
+
+def test_modules_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPWEAVE_CACHE_DIR", str(tmp_path))
+    for part in range(2):
+        opweave.manual_seed(0)
+        for module, inputs in layers():
+            module.eval()
+            compiled = opweave.compile(module.forward)
+            found, expected = compiled(*inputs), module(*inputs)
+            assert is_found(compiled) == bool(part), type(module)
+            for one, other in zip(tensors_of(found), tensors_of(expected), strict=True):
+                np.testing.assert_allclose(one.detach().numpy(), other.detach().numpy(), rtol=1e-5, atol=1e-6)
 
 
 def test_written_arguments():
