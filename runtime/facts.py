@@ -200,14 +200,14 @@ class _Describe:
             return f"registered {'; '.join(sorted(self._registered(*each) for each in value.classes))}"
         if kind is types.MethodType:
             return f"method {self(value.__func__)} of {self(value.__self__)}"
+        if kind is property:
+            return f"property {', '.join(map(self, (value.fget, value.fset, value.fdel)))}"
         if isinstance(value, set_mode) and is_library(kind.__module__):
             held = [f"{name} {self(item)}" for name, item in sorted(vars(value).items()) if name != "_saved"]
             return f"mode {self(kind)} {', '.join(held)}"
         if kind in (operator.attrgetter, operator.itemgetter, operator.methodcaller):
             made, arguments, *_ = value.__reduce__()
             return f"{kind.__name__} {self((made, arguments))}"
-        if kind is property:
-            return f"property {', '.join(map(self, (value.fget, value.fset, value.fdel)))}"
         if id(value) in self.roots:
             return "root"
         raise Untellable(f"{kind.__module__}.{kind.__qualname__}")
