@@ -25,7 +25,7 @@ if __name__ == "__main__" and sys.argv[1:2] != ["--serve"]:  # what is measured 
     import subprocess
     import tempfile
 
-PROGRAMS = ("softmax", "mlp forward and backward", "transformer block")
+PROGRAMS = ("softmax", "mlp forward and backward", "transformer block", "modules, a step")
 WIDTH, HEADS, TOKENS = 128, 4, 64
 #: Packages whose loading tells what a start does.
 TOLD = ("numpy", "optree", "networkx", "sympy", "triton", "llvmlite", "jax", "torch")
@@ -36,12 +36,13 @@ class Library:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        module: Any
         if name == "jax":
             jax: Any = importlib.import_module("jax")
             self.array, self.softmax, self.relu, self.jit = jax.numpy.asarray, jax.nn.softmax, jax.nn.relu, jax.jit
             self.grad, self.keep = jax.value_and_grad, {"keepdims": True}
         else:
-            module: Any = importlib.import_module(name)
+            module = self.module = importlib.import_module(name)
             self.array, self.softmax, self.relu = module.from_numpy, module.softmax, module.relu
             self.jit, self.keep = module.compile, {"keepdim": True}
 
@@ -95,11 +96,39 @@ def block(library: Library, draw: Callable[..., Any]) -> Callable[[], Any]:
     return lambda: compiled(x, *weights)
 
 
+def modules(library: Library, draw: Callable[..., Any]) -> Callable[[], Any]:
+    """Loss and gradients of a network of modules; JAX has none."""
+    nn = library.module.nn
+
+    class Network(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.read = nn.Sequential(nn.Conv1d(8, WIDTH, 3, padding=1), nn.BatchNorm1d(WIDTH), nn.ReLU())
+            self.mix = nn.TransformerEncoderLayer(WIDTH, HEADS, 2 * WIDTH, dropout=0.0, batch_first=True)
+            self.walk, self.head = nn.GRU(WIDTH, WIDTH, batch_first=True), nn.Linear(WIDTH, 10)
+
+        def forward(self, x: Any) -> Any:
+            y, _ = self.walk(self.mix(self.read(x).transpose(1, 2)))
+            return self.head(y).square().mean()
+
+    network, x = Network(), library.array(draw(4, 8, 16))
+    with library.module.no_grad():
+        for weights in network.parameters():
+            weights.copy_(library.array(draw(*weights.shape) / WIDTH**0.5))
+    compiled = library.jit(network)
+
+    def run() -> Any:
+        compiled(x).backward()
+        return network.head.weight.grad
+
+    return run
+
+
 def serve(name: str, program: str) -> None:
     """Run one program once; prints when the result was there, and what was loaded."""
     import numpy
 
-    make = dict(zip(PROGRAMS, (softmax, mlp, block), strict=True))[program]
+    make = dict(zip(PROGRAMS, (softmax, mlp, block, modules), strict=True))[program]
 
     def draw(*size: int) -> Any:
         return numpy.sin(numpy.arange(numpy.prod(size), dtype="float32") ** 1.5).reshape(size)
@@ -151,6 +180,8 @@ def main() -> None:
         found: dict[tuple[str, str], list[dict[str, Any]]] = {}
         for _ in range(options.rounds):
             for library, python in pythons.items():
+                if library == "jax" and program == PROGRAMS[-1]:
+                    continue
                 caches = tempfile.mkdtemp(prefix="starts-")
                 try:
                     for state in ("cold", "warm", "warm"):  # the second of the warm ones counts: files are in memory
@@ -158,7 +189,7 @@ def main() -> None:
                         found.setdefault((library, state), []).append(outcome)
                 finally:
                     shutil.rmtree(caches)
-        for library in pythons:
+        for library in dict.fromkeys(library for library, _ in found):
             cold = statistics.median(outcome["seconds"] for outcome in found[library, "cold"])
             warm = found[library, "warm"][1::2]
             seconds, call = (statistics.median(outcome[key] for outcome in warm) for key in ("seconds", "first call"))

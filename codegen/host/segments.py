@@ -113,15 +113,24 @@ class Segment(Step):
     @property
     def reads(self) -> tuple[Local, ...]:
         """The tensors that are given with something in them that is read."""
+        return self.reads_before(lambda given: given)
+
+    def reads_before(self, memory_of: Callable[[Local], Local]) -> tuple[Local, ...]:
+        """Those that are read before anything is written to their memory, which may have several names."""
         found: dict[Local, None] = {}
         written: set[Local] = set()
         for step in self.work:
             outputs = set(step.writes)
+            # What follows a product reads what that made, under any name.
+            made = self.root(step.out) if isinstance(step, Product) else None
             for local in step.uses:
-                root = self.root(local)
-                if local not in outputs and root not in written and root in self.inputs:
-                    found[root] = None
-            written.update(map(self.root, outputs))
+                given = self.root(local)
+                of_product = given is made and isinstance(step, Product) and local not in step.operands
+                if local in outputs or of_product or given not in self.inputs:
+                    continue
+                if memory_of(given) not in written:
+                    found[given] = None
+            written.update(memory_of(self.root(local)) for local in outputs)
         return tuple(found)
 
     def root(self, local: Local) -> Local:

@@ -91,7 +91,7 @@ class _Check:
                     self._fail(f"{local} is not the program's to free")
                 self.gone.add(local)
         product = step if isinstance(step, host.Product) else None
-        for local in self._read_by_segment(step) if isinstance(step, Segment) else _read(step):
+        for local in step.reads_before(self._root) if isinstance(step, Segment) else _read(step):
             root = self._root(local)
             # What follows a product reads what that made, under any name.
             made = product is not None and root is self._root(product.out) and local not in product.operands
@@ -109,17 +109,6 @@ class _Check:
             self.empty.add(step.result)
         elif isinstance(step, (host.View, host.Move, host.Align)):
             self.base[step.result] = step.base if isinstance(step, host.View) else step.of
-
-    def _read_by_segment(self, segment: Segment) -> Iterable[Local]:
-        """What a segment is given and reads before it writes there, under any name."""
-        written: set[Local] = set()
-        for step in segment.work:
-            outputs = {*step.writes}
-            for local in step.uses:
-                given = segment.root(local)
-                if local not in outputs and given in segment.inputs and self._root(given) not in written:
-                    yield given
-            written.update(self._root(segment.root(local)) for local in outputs)
 
     def _root(self, local: Local) -> Local:
         while local in self.base:

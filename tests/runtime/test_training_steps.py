@@ -154,3 +154,21 @@ def test_traces_that_are_no_compiled_functions_assign_none():
     with pytest.raises(UnsupportedError, match="assigns the gradient"):
         opweave.make_fx(f)(opweave.ones(3))
     assert p.grad.tolist() == [1.0] * 3
+
+
+@pytest.mark.parametrize(("width", "length"), [(32, 16), (64, 6)])
+def test_products_in_the_memory_of_results(width, length):
+    """What follows a product reads a view of it, and the product lies where a result of the segment will be."""
+    opweave.manual_seed(0)
+    read, walk = nn.Conv1d(8, width, 3, padding=1), nn.GRU(width, width, batch_first=True)
+    head, x = nn.Linear(width, 10), opweave.randn(4, 8, length)
+    weights = [*read.parameters(), *walk.parameters(), *head.parameters()]
+
+    def loss(x):
+        return head(walk(read(x).transpose(1, 2))[0]).square().mean()
+
+    expected = opweave.autograd.grad(loss(x), weights)
+    compiled = opweave.compile(loss)
+    for _ in range(2):
+        for found, exact in zip(opweave.autograd.grad(compiled(x), weights), expected, strict=True):
+            assert_close(found, exact, rtol=1e-4, atol=1e-6)
