@@ -17,6 +17,7 @@ from opweave.fake.shape_env import ShapeEnv
 from opweave.fake.symbolic import SymNumber, statically_known_true
 from opweave.registry.containers import is_sequence
 from opweave.registry.errors import Site
+from opweave.registry.nested import leaves
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
 from opweave.tracer.emission import map_nodes, value_of
@@ -62,6 +63,12 @@ def spell(graph: Graph, env: ShapeEnv | None) -> Graph:
             node.set_operands(map_operands(node.args, computed), map_operands(node.kwargs, computed))
         numbers.bind(value_of(node), node)
     return graph
+
+
+def spelled(graph: Graph) -> Graph:
+    """`spell`, by the environment of the symbolic numbers that are among the operands."""
+    operands = (value for node in graph for value in leaves((node.args, node.kwargs)))
+    return spell(graph, next((value.env for value in operands if isinstance(value, SymNumber)), None))
 
 
 def hoist(graph: Graph) -> Graph:

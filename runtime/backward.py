@@ -114,6 +114,7 @@ class Backward:
 
     def _interpreted(self, missing: frozenset[int]) -> Callable[..., Any]:
         graph = self._graph(missing)
+        graph = load_heavy("opweave.passes.sizes").spelled(graph)
         return load_heavy("opweave.tracer.interpreter").Interpreter(graph, self.constants).run
 
     def _graph(self, missing: frozenset[int]) -> Graph:

@@ -15,7 +15,7 @@ from opweave.registry import dtypes
 from opweave.registry.dataclass import dataclass
 from opweave.registry.dtypes import DType
 from opweave.registry.interrupts import contextmanager
-from opweave.registry.keys import ABOVE_VIEWS, AUTOCAST_MASK, GRAD, INFERENCE, state
+from opweave.registry.keys import ABOVE_VIEWS, AUTOCAST_MASK, FUNCTION_MODE, GRAD, INFERENCE, OVERRIDDEN, state
 from opweave.registry.loading import load_heavy
 
 if EVERYWHERE:
@@ -23,7 +23,7 @@ if EVERYWHERE:
 
 #: What the state may include and exclude where compiled code is used; anything else runs the function uncompiled.
 _INCLUDED = INFERENCE | AUTOCAST_MASK
-_EXCLUDED = ABOVE_VIEWS | AUTOCAST_MASK
+_EXCLUDED = ABOVE_VIEWS | AUTOCAST_MASK | OVERRIDDEN | FUNCTION_MODE
 #: What `test` is written in.
 NAMES: dict[str, Any] = {
     "_ow_state": state, "_ow_default": dtypes._default, "_ow_float32": dtypes.float32,

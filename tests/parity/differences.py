@@ -288,6 +288,7 @@ TESTS: dict[str, Difference] = {
     "gradients of registered ops": Difference(_REORDERED, rtol=1e-12),
     "grid_sample": Difference("places are computed in another order; what is far from the image cancels", scale=1e3),
     "grid_sample, compiled gradients": Difference("as above, and squared", scale=1e4),
+    "grid_sample, float64": Difference("as above", rtol=1e-9, atol=1e-9),
     "grid_sample, gradients": Difference(f"as above; {_NEW_LAYOUT}", scale=1e3, strides=False),
     "grid_sample, half types": Difference("half a place is a large part of a half type's digits", scale=32),
     "nn, gradients": Difference(_REORDERED, rtol=1e-9, atol=1e-12),

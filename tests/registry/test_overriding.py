@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +16,7 @@ from opweave.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
 from opweave.registry.errors import OpweaveError, UnsupportedError
 from opweave.registry.overridable import disabled
 from opweave.registry.tensor import Tensor
+from opweave.runtime.backward import Backward
 
 
 class Image(Tensor):
@@ -457,3 +459,16 @@ def test_data_loaders_and_optimizers() -> None:
     before = weight.tolist()
     optimizer.step()
     assert weight.tolist() != before and type(weight) is Image
+
+
+def test_ways_back_stay_compiled_where_there_are_subclasses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The keys of subclasses are excluded there, which changes nothing for plain tensors."""
+    assert type(ones(2).as_subclass(Image) + 1) is Image
+    compiled = opweave.compile(lambda x: (x * 2).sin().sum())
+    x = ones(3).requires_grad_()
+    monkeypatch.setattr(Backward, "_interpreted", lambda self, missing: pytest.fail("interpreted"))
+    for _ in range(2):
+        (grad,) = opweave.autograd.grad(compiled(x), x)
+    assert grad.tolist() == pytest.approx([2 * math.cos(2)] * 3)
+    with DisableTorchFunctionSubclass():
+        assert compiled(ones(3)).item() == pytest.approx(3 * math.sin(2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -208,6 +209,25 @@ GRADIENTS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "cat": lambda x, w: opweave.cat([x[x > 0], w[0]]).pow(2).sum(),
     "slice": lambda x, w: x[x > 0][2:],
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients_op_by_op(name: str) -> None:
+    """As where anomalies are looked for, or a mode is active."""
+    compiled = opweave.compile(GRADIENTS[name])
+    weight = np.random.default_rng(0).normal(size=(2, 4))
+    for x in INPUTS:
+        found = []
+        for watched in (False, True):
+            leaves = [opweave.tensor(np.array(value)).requires_grad_() for value in (x, weight)]
+            result = compiled(*leaves)
+            with opweave.autograd.detect_anomaly() if watched else contextlib.nullcontext():
+                opweave.autograd.backward([result], [opweave.ones_like(result)])
+            found.append([leaf.grad for leaf in leaves])
+        for one, other in zip(*found, strict=True):
+            assert (one is None) == (other is None)
+            if one is not None and other is not None:
+                np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", GRADIENTS)
