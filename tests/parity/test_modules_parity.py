@@ -134,13 +134,15 @@ CASES: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
     "TripletMarginWithDistanceLoss": ((), (LINE[0], LINE[1], LINE[0] + 1)),
     **dict.fromkeys(ACTIVATIONS.split(), ((), (LINE,))),
 }
+#: What their first call makes of them is a class above (`tests/runtime/test_lazy_modules.py`).
+LAZY = {name for name in dir(torch.nn) if name.startswith("Lazy")}
 #: Compared by their signatures only: what they draw, or are, is told by other tests.
 DRAWN = {"Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "RReLU",
-         "FractionalMaxPool2d", "FractionalMaxPool3d"}  # fmt: skip
+         "FractionalMaxPool2d", "FractionalMaxPool3d", *LAZY}  # fmt: skip
 APART = {
     "AdaptiveLogSoftmaxWithLoss",
     "Module", "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "Parameter", "Buffer",
-    "CTCLoss", "LinearCrossEntropyOptions",
+    "CTCLoss", "LinearCrossEntropyOptions", "UninitializedParameter", "UninitializedBuffer",
     "TransformerEncoder", "TransformerDecoder", "RNNBase", "RNNCellBase", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d",
 }  # fmt: skip
 
