@@ -143,12 +143,12 @@ def _sources(folder: str) -> Iterator[tuple[str, int, int]]:
     """Each source file below a folder: its path, size and time."""
     with os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name.endswith(_SOURCES):
-                if not entry.name.startswith("."):  # an editor's lock
-                    status = entry.stat()
-                    yield entry.path, status.st_size, status.st_mtime_ns
-            elif entry.name != "__pycache__" and entry.is_dir():
-                yield from _sources(entry.path)
+            if entry.is_dir():
+                if entry.name != "__pycache__":
+                    yield from _sources(entry.path)
+            elif entry.name.endswith(_SOURCES) and not entry.name.startswith("."):  # which may be an editor's lock
+                status = entry.stat()
+                yield entry.path, status.st_size, status.st_mtime_ns
 
 
 def _content(path: str, size: int) -> bytes:

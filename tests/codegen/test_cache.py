@@ -47,6 +47,23 @@ def test_environment_names_what_matters():
     assert cache.source_hash() in text and "triton" in text and sys.version in text and cache.cpu_features() in text
 
 
+def test_sources_are_files(tmp_path):
+    """Of links to folders as well; not locks of editors, which are links to nothing."""
+    package, other = tmp_path / "package", tmp_path / "other"
+    for folder in (package / "named.py", package / "__pycache__", other):
+        folder.mkdir(parents=True)
+    for file in (package / "a.py", package / "named.py" / "b.ll", package / "__pycache__" / "c.py", other / "d.py"):
+        file.write_text(file.name)
+    (package / "e.txt").write_text("no source")
+    (package / "stage").symlink_to(other)
+    (package / ".#a.py").symlink_to("nobody@nowhere")
+    found = {
+        os.path.relpath(path, package): cache._content(path, size) for path, size, _ in cache._sources(str(package))
+    }
+    assert found == {"a.py": b"a.py", "named.py/b.ll": b"b.ll", "stage/d.py": b"d.py"}
+    assert cache._content(str(package / "a.py"), 1) == b"a.py"  # it has grown since
+
+
 @pytest.mark.parametrize("damage", ["flip", "truncate", "delete", "manifest", "not json", "empty manifest"])
 def test_damage_is_noticed_and_mended(root, damage, caplog):
     key = cache.key_of("graph")
