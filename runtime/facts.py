@@ -110,6 +110,18 @@ def _is_looked_into(kind: type) -> bool:
     return not is_library(kind.__module__) or kind is functools.partial or is_module(kind)
 
 
+def _has_its_own(owner: Any, module: str) -> bool:
+    """Whether the functions of a library's class or module, and their code, are of its package."""
+    package = module.partition(".")[0]
+    folder = os.path.dirname(getattr(sys.modules.get(package), "__file__", None) or "") + os.sep
+    for value in vars(owner).values():
+        if type(value) is types.FunctionType:
+            file = value.__code__.co_filename
+            if (value.__module__ or "").partition(".")[0] != package or not file.startswith((folder, "<")):
+                return False
+    return True
+
+
 class _Describe:
     """Values as text.
 
@@ -134,6 +146,8 @@ class _Describe:
         self.spaces = {id(f.__globals__): f.__globals__ for f in guards.scope.functions}
         self.classes = {id(facts.known): facts for facts in guards.class_facts}
         self.codes: dict[types.CodeType, str] = {}
+        #: Of classes of a library's modules, and `nn.functional`: whether they are as they came.
+        self.own: dict[Any, bool] = {}
         self._depth = 0
 
     def __call__(self, value: Any) -> str:
@@ -229,6 +243,8 @@ class _Describe:
         if kind.__module__ == "builtins" and not kind.__flags__ & _OF_THE_HEAP:  # NoneType has no name there
             return f"class {kind.__qualname__}"
         if is_library(kind.__module__):
+            if is_module(kind) and not self._is_as_it_came(kind):
+                raise Untellable(f"a {kind.__qualname__} whose methods were replaced")
             try:
                 return f"class {_found(kind.__module__, kind.__qualname__, kind)}"
             except Untellable:
@@ -246,6 +262,19 @@ class _Describe:
             raise Untellable(f"which classes of one name {kind.__qualname__} has")
         names = sorted(f"{each.__module__}.{each.__qualname__}" for each in known)
         return f"{self(kind)}: {', '.join(names)}"
+
+    def _is_as_it_came(self, kind: type) -> bool:
+        """Whether nobody replaced methods of a library's module, or functions that it calls.
+
+        Of a library nothing else is told than its version.
+        """
+        for base in kind.__mro__:
+            if base not in self.own:
+                self.own[base] = _has_its_own(base, base.__module__)
+        functional = sys.modules.get("opweave.nn.functional")
+        if functional is not None and functional not in self.own:
+            self.own[functional] = _has_its_own(functional, functional.__name__)
+        return all(self.own.get(owner, True) for owner in (*kind.__mro__, functional))
 
     def _class_facts(self, facts: ClassFacts) -> str:
         """What names give in a class and its bases."""

@@ -136,6 +136,36 @@ def test_a_second_process_loads_no_compiler_for_modules(tmp_path):
         np.testing.assert_allclose(capped[of_text], np.minimum(found[of_text], 0.125), rtol=1e-5, atol=1e-6)
 
 
+PATCHES = {
+    "a method": "ow.nn.LeakyReLU.forward = lambda self, input: input * 7",
+    "its code": "ow.nn.LeakyReLU.forward.__code__ = (lambda self, input: input * 7).__code__",
+    "a function that it calls": "ow.nn.functional.leaky_relu = lambda input, *rest: input * 7",
+    "a method that all have": (
+        "call = ow.nn.Module.__call__\n"
+        "ow.nn.Module.__call__ = lambda self, *a: a[0] * 7 if 'Leaky' in type(self).__name__ else call(self, *a)"
+    ),
+}
+
+
+@pytest.mark.parametrize("patch", PATCHES)
+@pytest.mark.parametrize("of_library", [False, True])
+def test_libraries_that_were_changed_are_traced(patch, of_library, tmp_path):
+    """Modules of a library are told by its version, which says nothing of what another has put into them."""
+    inner = "ow.nn.LeakyReLU(0.5)"
+    made = (
+        f"f = ow.compile(ow.nn.Sequential({inner}).forward)" if of_library
+        else f"m = {inner}\n@ow.compile\ndef f(x): return m(x)"
+    )  # fmt: skip
+    text = "import opweave as ow, sys\nPATCH\n" + made + "\nprint(f(ow.tensor([-2.0, 3.0])).tolist())\n"
+    text += "print('opweave.tracer.graph' in sys.modules)"
+    plain, patched = text.replace("PATCH", ""), text.replace("PATCH", PATCHES[patch])
+    assert run(plain, tmp_path).split("\n")[:2] == ["[-1.0, 3.0]", "True"]
+    assert run(plain, tmp_path).split("\n")[:2] == ["[-1.0, 3.0]", "False"]
+    for _ in range(2):
+        assert run(patched, tmp_path).split("\n")[:2] == ["[-14.0, 21.0]", "True"]
+    assert run(plain, tmp_path).split("\n")[:2] == ["[-1.0, 3.0]", "False"]
+
+
 def test_what_was_found_knows_its_graph(warm):
     folder, _ = warm
     ask = "\nprint(loss.last_graph)\nprint(*loss.stages())\nprint(loss.entries[0].partition)\n"
