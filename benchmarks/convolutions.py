@@ -136,6 +136,8 @@ def main() -> None:
     options = parser.parse_args()
     for name in [name for name in WORK if not any(part in name for part in options.only.split(","))]:
         del WORK[name]
+    if not WORK:
+        parser.error(f"no convolution has {options.only!r} in its name")
     if options.library:
         serve(of(options.library), time.process_time if options.threads == 1 else time.perf_counter)
         return

@@ -330,7 +330,7 @@ class ConvTranspose3d(_ConvTransposeNd):
 
 class _LazyConv(SizedByInput, _ConvNd):
     _counted = "in_channels"
-    _dims = 0
+    _dims: int
 
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
         """Take the number of channels."""
@@ -404,7 +404,6 @@ class LazyConv1d(_LazyForwards, Conv1d):
     """
 
     cls_to_become = Conv1d
-    _dims = 1
 
 
 class LazyConv2d(_LazyForwards, Conv2d):
@@ -417,7 +416,6 @@ class LazyConv2d(_LazyForwards, Conv2d):
     """
 
     cls_to_become = Conv2d
-    _dims = 2
 
 
 class LazyConv3d(_LazyForwards, Conv3d):
@@ -430,7 +428,6 @@ class LazyConv3d(_LazyForwards, Conv3d):
     """
 
     cls_to_become = Conv3d
-    _dims = 3
 
 
 class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
@@ -443,7 +440,6 @@ class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
     """
 
     cls_to_become = ConvTranspose1d
-    _dims = 1
 
 
 class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
@@ -456,7 +452,6 @@ class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
     """
 
     cls_to_become = ConvTranspose2d
-    _dims = 2
 
 
 class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):
@@ -469,4 +464,3 @@ class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):
     """
 
     cls_to_become = ConvTranspose3d
-    _dims = 3
