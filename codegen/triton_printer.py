@@ -93,6 +93,8 @@ class Printer:
         self.axis_names: dict[Axis, str] = {}
         self.live: dict[Lane, str] = {}
         self.names: dict[Value, tuple[str, int]] = {}
+        #: The names of four words, by what they are drawn by.
+        self.words: dict[tuple[Value, ...], list[str]] = {}
         self.best: dict[Value, str] = {}
         self.counter = 0
         self.libdevice = False
@@ -326,6 +328,9 @@ class Printer:
         return result
 
     def _compute(self, value: Prim | Extern) -> None:
+        if value.name == "philox":
+            self.names[value] = (self._word(value), ATOM)
+            return
         self.libdevice |= needs_libdevice(value)
         text, level = render(value, self._operands(value))
         uses = self.uses.get(value, [])
@@ -335,6 +340,25 @@ class Printer:
                 self.names[value] = (text, level)
                 return
         self._bind(value, text, True)
+
+    def _word(self, value: Value) -> str:
+        """One of four words, which one call of Triton's makes."""
+        seed, number, place, word = value.args
+        assert isinstance(word, Const)
+        found = self.words.get(drawn := (seed, number, place))
+        if found is None:
+            found = self.words[drawn] = [self.temporary() for _ in range(4)]
+            halves: list[str] = []
+            for part in (place, number):
+                if isinstance(part, Position) and not self.wide:
+                    text = self.index(part.index)
+                    halves += [f"{f'({text})' if ' ' in text else text}.to(tl.uint32)", "0"]
+                    continue
+                whole = self._typed(part) if isinstance(part, Const) else _grouped(self.names[part])
+                halves += [f"{whole}.to(tl.uint32)", f"({whole} >> 32).to(tl.uint32)"]
+            text = f"tl.philox({self._typed(seed)}, {', '.join(halves)})"
+            self.line(f"{', '.join(found)} = {text}", value.label, value.site)
+        return found[int(word.value)]
 
     def _crosses(self, value: Value, user: Value | Store) -> bool:
         """Whether a value computed before a loop is used inside it."""
@@ -472,7 +496,7 @@ class Printer:
     def _loop(self, reductions: Sequence[Reduce], stores: Sequence[Store], reduced: frozenset[Axis]) -> None:
         lane = self.schedule.reduced_lane
         accumulators = [self._accumulator(value) for value in reductions]
-        outer_indent, outer_names = self.indent, dict(self.names)
+        outer_indent, outer_names, outer_words = self.indent, dict(self.names), dict(self.words)
         for axis in self.schedule.loops:
             name = self.axis_names.get(axis) or self.fresh("k")
             self.axis_names[axis] = name
@@ -490,7 +514,7 @@ class Printer:
             self._accumulate(value, names)
         for store in stores:
             self.store(store)
-        self.indent, self.names = outer_indent, outer_names
+        self.indent, self.names, self.words = outer_indent, outer_names, outer_words
         for value, names in zip(reductions, accumulators, strict=True):
             self._finish(value, names)
 

@@ -24,6 +24,10 @@ def _supply_sampling(grid_sampling: _typing.Any) -> None:
     grid_sampling.native.supply(lambda *args: _load_heavy("opweave.codegen.grid_sampling").run(*args))
 
 
+def _supply_draws(philox: _typing.Any) -> None:
+    philox.native.supply(lambda *args: _load_heavy("opweave.codegen.eager_random").fill(*args))
+
+
 def _supply_convolutions(convolution: _typing.Any) -> None:
     convolution.native.supply(lambda *args: _load_heavy("opweave.codegen.convolution").convolve(*args))
 
@@ -129,7 +133,10 @@ with _deferred(patient=False), _uncollected():
         _rows.native.supply(lambda *args: _load_heavy("opweave.codegen.rows").run(*args))
         _combining.native.supply(lambda *args: _load_heavy("opweave.codegen.combining").run(*args))
         _combining.native_within.supply(lambda *args: _load_heavy("opweave.codegen.combining").within(*args))
-        _families.when_run(matmul=_supply_products, convolution=_supply_convolutions, grid_sampling=_supply_sampling)
+        _families.when_run(
+            matmul=_supply_products, convolution=_supply_convolutions, grid_sampling=_supply_sampling,
+            philox=_supply_draws,
+        )  # fmt: skip
     if _os.environ.get("OPWEAVE_LOGS"):  # kernels are compiled and launched without the compiler, too
         _importlib.import_module("opweave.runtime.logging")
 

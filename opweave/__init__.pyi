@@ -10,7 +10,7 @@ from opweave.registry.argument_types import Bool, DTypeLike, DeviceLike, Float, 
 from opweave.registry.dtypes import DType
 from opweave.registry.memory_format import Layout, MemoryFormat
 from opweave.registry.dtypes import DType as _DType
-from opweave.registry.ops.random import Generator as Generator
+from opweave.registry.random_generator import Generator as Generator
 from opweave.registry.keys import DispatchKey as DispatchKey
 from opweave.registry.keys import DispatchKeySet as DispatchKeySet
 from opweave.registry.keys import DispatchMode as DispatchMode

@@ -283,7 +283,7 @@ def _package() -> str:
     public = sorted({*opweave.__all__, "bool", "int", "float"})
     return "\n".join(
         [_FIRST.format(what="Names of the package."), *wanted, "from opweave.registry.dtypes import DType as _DType",
-         "from opweave.registry.ops.random import Generator as Generator", *exports, "", *constants,
+         "from opweave.registry.random_generator import Generator as Generator", *exports, "", *constants,
          "TorchDispatchMode = DispatchMode", "", *lines, "", f"__all__ = {public!r}"]
     )  # fmt: skip
 

@@ -17,21 +17,21 @@ from opweave.tracer.rewrite import rewrite
 
 
 def run(graph: Graph) -> Graph:
-    """Replace every composite op by the ops of its body, until only others are left."""
-    return rewrite(graph, lambda node: (_inlined,) if is_composite(node) else (), last_first=True)
+    """Replace every composite op by the ops of its body, a draw by how kernels draw it, until only others are left."""
+    return rewrite(graph, lambda node: (_inlined,) if has_parts(node) else (), last_first=True)
 
 
-def is_composite(node: Node) -> bool:
-    """Whether a node calls an op that is written with other ops."""
+def has_parts(node: Node) -> bool:
+    """Whether a node calls an op that is written with other ops, at least for kernels."""
     kind = declared(node)
-    return kind is not None and kind.is_composite
+    return kind is not None and kind.in_parts is not None
 
 
 def _inlined(node: Node, emit: Emitter) -> Node | list[Any]:
     recorder = _Recorder(emit, node)
     with emit.mode, recorder:
         args, kwargs = map_nodes(node.args, value_of), map_nodes(node.kwargs, value_of)
-        result = node.target.decl.body(*args, **kwargs)
+        result = node.target.decl.in_parts(*args, **kwargs)
     if isinstance(result, Tensor):
         return recorder.node_of(result)
     return [recorder.node_of(part) if isinstance(part, Tensor) else part for part in result]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 import numpy as np
 
+from opweave.registry import dtypes
 from opweave.registry.device import cpu
 from opweave.registry.errors import ArgumentError
-from opweave.registry.interrupts import let_through
 from opweave.registry.keys import state
-from opweave.registry.ops.random import default_generator, manual_seed
+from opweave.registry.random_generator import default_generator, manual_seed
 from opweave.registry.tensor import Tensor, describe
 
 
@@ -46,7 +45,7 @@ def get_rng_state() -> Tensor:
     Returns
     -------
     Tensor
-        A vector of uint8, for `set_rng_state`.
+        A vector of 16 uint8, for `set_rng_state`: the seed, and how often numbers were drawn since.
 
     Examples
     --------
@@ -55,8 +54,8 @@ def get_rng_state() -> Tensor:
     """
     for mode in state.modes:
         mode.generator_accessed("get_rng_state")
-    text = json.dumps(default_generator(cpu).state(), default=lambda v: v.tolist()).encode()
-    return Tensor._from_array(np.frombuffer(text, np.uint8).copy(), cpu)
+    seed, draws = default_generator(cpu).state()
+    return Tensor._from_array(np.array([seed % (1 << 64), draws], np.uint64).view(np.uint8), cpu)
 
 
 def set_rng_state(new_state: Tensor) -> None:
@@ -71,13 +70,11 @@ def set_rng_state(new_state: Tensor) -> None:
     --------
     >>> opweave.set_rng_state(opweave.get_rng_state())
     """
-    try:
-        found = json.loads(new_state.numpy().tobytes())
-        for mode in state.modes:
-            mode.generator_accessed("set_rng_state")
-        default_generator(cpu).set_state(found)
-    except (ValueError, KeyError, TypeError, UnicodeDecodeError) as error:
-        let_through(error)
+    if not isinstance(new_state, Tensor) or new_state._dtype is not dtypes.uint8 or new_state._sizes != (16,):
         raise ArgumentError(
             "set_rng_state: this is no state of a generator", got=describe(new_state), hint="get_rng_state() gives one"
-        ) from None
+        )
+    seed, draws = new_state.numpy().copy().view(np.uint64).tolist()
+    for mode in state.modes:
+        mode.generator_accessed("set_rng_state")
+    default_generator(cpu).set_state((seed, draws))

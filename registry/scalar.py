@@ -37,7 +37,9 @@ UNARY_ANY = ("abs", "sign", "neg", "reciprocal", "isnan", "isinf", "isfinite", "
 BINARY = ("maximum", "minimum", "fmod", "remainder", "floor_divide", "trunc_divide", "atan2", "pow")
 #: Of complex numbers, which are computed on arrays alone: no kernel is printed for them.
 COMPLEX = ("conj", "real", "imag", "complex")
-VOCABULARY = (*UNARY_FLOAT, *UNARY_ANY, *BINARY, "where", "cast", "const", "dtype")
+#: Random bits, which follow from three integers.
+RANDOM = ("philox",)
+VOCABULARY = (*UNARY_FLOAT, *UNARY_ANY, *BINARY, *RANDOM, "where", "cast", "const", "dtype")
 
 
 #: What is said where an integer is divided by zero, and what to do about it.
@@ -89,6 +91,14 @@ class Scalars(ABC):
     @abstractmethod
     def dtype(self, x: Value) -> DType:
         """Type of a value; Python numbers have int64, the default float type or bool."""
+
+    @abstractmethod
+    def philox(self, seed: Value, number: Value, place: Value) -> tuple[Value, Value, Value, Value]:
+        """Four uint32 numbers of int64 ones, which look like drawn by chance: Philox 4x32 with ten rounds.
+
+        Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011); `seed` is the key, and `place` the low
+        half of the counter, `number` the high one.
+        """
 
     def __getattr__(self, name: str) -> Any:
         raise NotImplementedError(f"{type(self).__name__} does not implement scalar function {name!r}")
@@ -197,6 +207,18 @@ def _is_half(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
     )
 
 
+#: What a round of Philox multiplies by, and adds to the key.
+FACTORS = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))
+STEPS = (np.uint32(0x9E3779B9), np.uint32(0xBB67AE85))
+ROUNDS = 10
+
+
+def _halves(xp: Any, x: Any) -> tuple[Any, Any]:
+    """The low and the high 32 bits of integers."""
+    wide = xp.asarray(x).astype(np.uint64)
+    return wide.astype(np.uint32), (wide >> np.uint64(32)).astype(np.uint32)
+
+
 class ArrayScalars(Scalars):
     """Evaluates a body on whole arrays of one array module (NumPy or CuPy)."""
 
@@ -240,6 +262,17 @@ class ArrayScalars(Scalars):
         if hasattr(x, "dtype"):
             return dtypes.from_numpy(x.dtype)
         return dtypes.bool_ if isinstance(x, bool) else dtypes.int64 if isinstance(x, int) else dtypes.float32
+
+    def philox(self, seed: Value, number: Value, place: Value) -> tuple[Value, Value, Value, Value]:
+        key, counter = _halves(self.xp, seed), [*_halves(self.xp, place), *_halves(self.xp, number)]
+        for _ in range(ROUNDS):
+            (low_a, high_a), (low_b, high_b) = (
+                _halves(self.xp, counter[at].astype(np.uint64) * by) for at, by in zip((0, 2), FACTORS, strict=True)
+            )
+            counter = [high_b ^ counter[1] ^ key[0], low_b, high_a ^ counter[3] ^ key[1], low_a]
+            with np.errstate(over="ignore"):
+                key = tuple(part + by for part, by in zip(key, STEPS, strict=True))
+        return (counter[0], counter[1], counter[2], counter[3])
 
     def real(self, x: Value) -> Value:
         return x.real

@@ -432,10 +432,14 @@ class _Maker:
         if isinstance(step.result.type, TensorType) and 0 in step.result.tensor.sizes and not _writes(target):
             return  # nothing is in it
         if not isinstance(target, OpOverload) or target.name.startswith(("aten::", "opweave::", "higher_order::")):
+            is_random = isinstance(target, OpOverload) and target.is_random
             self._refuse(
-                f"code for {step.target}", step.origin.name,
-                "it runs in Python alone; leave it out of the exported function, or make it a custom operator",
-            )  # fmt: skip
+                f"code for random numbers ({step.target})" if is_random else f"code for {step.target}",
+                step.origin.name,
+                "their generator is Python's: pass them in"
+                if is_random
+                else "it runs in Python alone; leave it out of the exported function, or make it a custom operator",
+            )
         tensors: list[Local | None] = []
         numbers: list[float | int] = []
         for argument in target._schema.arguments:

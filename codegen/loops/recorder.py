@@ -398,6 +398,12 @@ class Recorder(KernelScalars):
         floored = self.where(quotient == 0, (a / b) * 0.0, floored)  # a zero has the sign of a / b
         return self.where(b == 0, a / b, floored)
 
+    def philox(self, seed: Any, number: Any, place: Any) -> tuple[Term, Term, Term, Term]:
+        given = [self.cast(x, dtypes.int64) for x in (seed, number, place)]
+        words = (self.op("philox", *given, self.const(word, dtypes.int32), dtype=dtypes.uint32) for word in range(4))
+        first, second, third, fourth = words
+        return first, second, third, fourth
+
     def atan2(self, a: Any, b: Any) -> Term:
         return self.op("atan2", *self.pair(a, b))
 

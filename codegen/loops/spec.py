@@ -304,6 +304,11 @@ def _asks_sign(args: Sequence[DType], result: DType) -> bool:
     return len(args) == 1 and args[0].kind == "f" and result.kind == "b"
 
 
+def _draws(args: Sequence[DType], result: DType) -> bool:
+    """Of a seed, the draw's number and a place, which of the words."""
+    return [arg.name for arg in args] == ["int64", "int64", "int64", "int32"] and result.name == "uint32"
+
+
 #: What a printer must know of the scalar vocabulary, and of what users' kernels have besides (`element_maps`), by which
 #: types they are of.
 PRIMITIVES: Mapping[str, Rule] = {
@@ -317,4 +322,5 @@ PRIMITIVES: Mapping[str, Rule] = {
     "where": _chooses,
     "bits": _keeps_bits,
     "signbit": _asks_sign,
+    "philox": _draws,
 }

@@ -18,7 +18,7 @@ from opweave.fake.mode import FakeTensorMode
 from opweave.pipeline import compile_graph
 from opweave.registry.errors import UnsupportedError
 from opweave.registry.op import OpOverload, ops
-from opweave.registry.ops.random import manual_seed
+from opweave.registry.random_generator import manual_seed
 from opweave.registry.random_state import get_rng_state, set_rng_state
 from opweave.registry.tensor import Tensor
 from opweave.runtime.context import below_autograd

@@ -16,10 +16,10 @@ from opweave.registry.autograd.graph import ErrorNode, attach
 from opweave.registry.autograd.mode import enable_grad
 from opweave.registry.autograd.saved_hooks import saved_tensors_hooks
 from opweave.registry.device import cpu
-from opweave.registry.errors import ArgumentError, AutogradError, UnsupportedError
+from opweave.registry.errors import ArgumentError, AutogradError
 from opweave.registry.keys import AUTOCAST_MASK, GRAD, state
 from opweave.registry.loading import load_heavy
-from opweave.registry.ops.random import default_generator, thread_generators
+from opweave.registry.random_generator import default_generator, thread_generators
 from opweave.registry.tensor import Tensor, describe
 
 _serial = itertools.count()
@@ -70,7 +70,6 @@ class checkpoint(Generic[P, R]):
         region = _Region(self.__wrapped__, args, kwargs)
         with saved_tensors_hooks(region.pack, region.unpack):
             result = self.__wrapped__(*args, **kwargs)
-        region.finish()
         return result
 
 
@@ -81,9 +80,9 @@ class _Region:
         self.fn = fn
         self.leaves, self.spec = load_heavy("optree").tree_flatten((args, kwargs))  # type: ignore[arg-type]  # any pytree
         self.versions = [t._storage.version if isinstance(t, Tensor) else 0 for t in self.leaves]
-        default_generator(cpu)
+        for device in {cpu, *(t._device for t in self.leaves if isinstance(t, Tensor))}:
+            default_generator(device)
         self.generators = [(generator, generator.state()) for generator in thread_generators()]
-        self.draws = _draws_elsewhere()
         self.bits = state.include & AUTOCAST_MASK, state.exclude & AUTOCAST_MASK
         self.dtypes = state.__dict__.get("autocast_dtypes")
         self.saved: list[tuple[Any, bool]] = []
@@ -92,14 +91,6 @@ class _Region:
     def pack(self, t: Tensor) -> int:
         self.saved.append((t.spec, bool(t._keys & GRAD)))
         return len(self.saved) - 1
-
-    def finish(self) -> None:
-        """Refuse what a second run could not repeat."""
-        if _draws_elsewhere() != self.draws:
-            raise UnsupportedError(
-                "checkpoint: random numbers of a GPU cannot be drawn a second time",
-                hint="draw them outside, and pass them in",
-            )
 
     def unpack(self, index: int) -> Tensor:
         if self.again is None:
@@ -164,8 +155,3 @@ def _set_dtypes(dtypes: Any) -> None:
         state.__dict__.pop("autocast_dtypes", None)
     else:
         state.__dict__["autocast_dtypes"] = dtypes
-
-
-def _draws_elsewhere() -> list[int]:
-    """How often the generators drew whose state cannot be read."""
-    return [generator.draws for generator in thread_generators() if generator.state() is None]

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from opweave.registry import autocast, dtypes
+from opweave.registry import autocast, dtypes, random_generator
 from opweave.registry.autograd.function import Function
 from opweave.registry.cpp import values
 from opweave.registry.device import cpu
@@ -20,7 +20,6 @@ from opweave.registry.ffi import _ffi as tvm_ffi
 from opweave.registry.hooks import Hook
 from opweave.registry.keys import BATCHED_BIT, GRAD, DispatchKeySet, state
 from opweave.registry.op import OpOverload, registry
-from opweave.registry.ops import random
 from opweave.registry.tensor import Tensor, describe
 
 #: Gives the address of what runs programs on the pool of threads, for `at::parallel_for`.
@@ -225,8 +224,8 @@ def _kind(value: Any) -> int:
 def _generator(generator: Any, what: str, seed: int) -> Any:
     """What C++ does with a generator; seeds cross as 64 bits, with a sign."""
     if str(what) == "create":
-        return random.Generator().manual_seed(seed & _SEED)
-    found = random.default_generator(cpu) if generator is None else generator
+        return random_generator.Generator().manual_seed(seed & _SEED)
+    found = random_generator.default_generator(cpu) if generator is None else generator
     if str(what) == "set_current_seed":
         found.manual_seed(seed & _SEED)
         return None

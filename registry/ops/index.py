@@ -146,6 +146,7 @@ PACKETS = {
         "replication_pad1d_backward replication_pad2d/smi replication_pad2d_backward replication_pad3d/smi "
         "replication_pad3d_backward _pad_circular/smi pad/s"
     ),
+    "philox": "opweave::philox_key opweave::philox_uniform opweave::philox_normal opweave::philox_bits",
     "pooling": (
         "max_pool2d_with_indices/s max_pool2d_with_indices_backward max_pool2d/s max_pool3d_with_indices/s "
         "max_pool3d_with_indices_backward max_pool3d/s avg_pool2d/s avg_pool2d_backward avg_pool3d/s "

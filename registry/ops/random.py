@@ -1,154 +1,41 @@
-"""Random ops. Numbers come from NumPy's Philox generator on the CPU and CuPy's on CUDA.
+"""Random ops. They are reproducible from a seed, but their numbers are not PyTorch's.
 
-They are reproducible from a seed, but are not PyTorch's numbers. Each thread has its own default generator, so that
-threads neither wait for nor disturb each other; `manual_seed` seeds the calling thread's.
+What is uniform or normal, or made of it, follows from `philox`: eager calls fill memory with it (`fill`), compiled
+graphs compute it in the kernels that use it (`drawn`). Other distributions are drawn by NumPy on the CPU and by CuPy on
+CUDA, by a generator that each draw has for itself.
 """
 
 from __future__ import annotations
 
-import math
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from opweave.registry import dtypes
-from opweave.registry.device import Device, cpu, parse_device
+from opweave.registry.device import parse_device
 from opweave.registry.dtypes import DType, get_default_dtype
-from opweave.registry.errors import ArgumentError, DeviceError, DTypeError, ShapeError
-from opweave.registry.interrupts import let_through
-from opweave.registry.keys import state
+from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.creation import layout_like
 from opweave.registry.ops.gradients import zeros
-from opweave.registry.ops.kinds import InplaceDecl, composite, extern
+from opweave.registry.ops.kinds import ExternDecl, InplaceDecl, composite, extern
+from opweave.registry.ops.philox import SEEDED, Distribution, drawn, fill, fill_dense
 from opweave.registry.promote import broadcast_shapes
-from opweave.registry.spec import TensorSpec, contiguous
+from opweave.registry.random_generator import Generator, generator_of
+from opweave.registry.spec import TensorSpec, contiguous, is_dense
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
-SEEDED = "nondeterministic_seeded"
+aten = ops.aten
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
-
-
-class Generator:
-    """A source of random numbers.
-
-    Parameters
-    ----------
-    device : Device or str
-        Where its numbers are made.
-
-    Examples
-    --------
-    >>> generator = opweave.Generator().manual_seed(0)
-    >>> opweave.randint(10, (3,), generator=generator).shape
-    opweave.Size([3])
-    """
-
-    def __init__(self, device: Any = "cpu"):
-        self.device = parse_device(device)
-        self._seed = 0
-        #: How often numbers were drawn.
-        self.draws = 0
-        self.seed()
-
-    def manual_seed(self, seed: int) -> Generator:
-        """Start over from a seed; the same seed gives the same numbers.
-
-        Examples
-        --------
-        >>> _ = opweave.manual_seed(0)
-        """
-        self._seed = int(seed)
-        self._source: Any = self.device.memory.random(self._seed & (2**128 - 1))
-        return self
-
-    def seed(self) -> int:
-        """Start over from a seed of the system's randomness, and return it."""
-        self.manual_seed(int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(1)))
-        return self._seed
-
-    def initial_seed(self) -> int:
-        """The seed it started from."""
-        return self._seed
-
-    def state(self) -> Any:
-        """What its next numbers depend on, for `set_state`; None where the device does not tell."""
-        return self._source.bit_generator.state if self.device.is_host else None
-
-    def set_state(self, state: Any) -> None:
-        """Continue from an earlier `state`."""
-        if state is not None:
-            self._source.bit_generator.state = state
-
-
-_thread = threading.local()
-
-
-def default_generator(device: Device) -> Generator:
-    """The calling thread's generator of a device."""
-    generators = _thread.__dict__.setdefault("generators", {})
-    found = generators.get(device)
-    if found is None:
-        found = generators[device] = Generator(device)
-        seed = getattr(_thread, "seed", None)
-        if seed is not None:
-            found.manual_seed(seed)
-    return found
-
-
-def thread_generators() -> list[Generator]:
-    """The calling thread's generators, of the devices that it has used."""
-    return list(_thread.__dict__.setdefault("generators", {}).values())
-
-
-def manual_seed(seed: int) -> Generator:
-    """Seed the calling thread's generators of all devices.
-
-    Returns
-    -------
-    Generator
-        The CPU's.
-
-    Examples
-    --------
-    >>> _ = opweave.manual_seed(3)
-    >>> first = opweave.rand(2)
-    >>> _ = opweave.manual_seed(3)
-    >>> opweave.equal(first, opweave.rand(2))
-    True
-    """
-    for mode in state.modes:
-        mode.generator_accessed("manual_seed")
-    try:
-        _thread.seed = int(seed)
-    except (TypeError, ValueError) as error:
-        let_through(error)
-        raise ArgumentError(
-            "manual_seed: the seed must be an integer", got=f"{seed!r} ({type(seed).__name__})", hint="manual_seed(0)"
-        ) from None
-    for generator in _thread.__dict__.setdefault("generators", {}).values():
-        generator.manual_seed(seed)
-    return default_generator(cpu)
-
-
-def _source(device: Device, generator: Generator | None) -> Any:
-    if generator is not None and generator.device is not device:
-        raise DeviceError(
-            f"random: a generator of {generator.device} cannot fill a tensor on {device}", hint="Generator(device)"
-        )
-    used = generator or default_generator(device)
-    used.draws += 1
-    return used._source
 
 
 def filled(spec: TensorSpec, values: Callable[[Any, Any], Any], generator: Generator | None = None) -> Tensor:
     """A new tensor with `values(source, wide type)` converted to its type; half types are drawn in float32."""
     result = allocate_like(spec)
     if spec.device.type != "meta":
-        drawn = values(_source(spec.device, generator), spec.dtype.compute.numpy)
-        result._array[...] = drawn
+        source = generator_of(spec.device, generator).next_source()
+        result._array[...] = values(source, spec.dtype.compute.numpy)
     return result
 
 
@@ -167,45 +54,12 @@ def _checked(op: str, size: Sequence[int]) -> tuple[int, ...]:
     return tuple(size)
 
 
-#: Bits of a half type's significand: a float32 below 1 may round to 1, a multiple of 2**-bits does not.
-_BITS = {"float16": 11, "bfloat16": 8}
-
-
 def _drawable(op: str, dtype: DType | None) -> DType:
     return dtype if dtype is not None and dtype.is_complex else check_floating(op, dtype)
 
 
-def _parts(draw: Callable[[Any, TensorSpec], Any], source: Any, spec: TensorSpec) -> Any:
-    """Complex numbers whose parts are drawn alike."""
-    parts = spec._replace(dtype=spec.dtype.to_real())
-    found = spec.device.xp.empty(spec.sizes, spec.dtype.numpy)
-    found.real = draw(source, parts)
-    found.imag = draw(source, parts)
-    return found
-
-
-def _uniform(source: Any, spec: TensorSpec) -> Any:
-    """Numbers in [0, 1), after rounding to the type too."""
-    if spec.dtype.is_complex:
-        return _parts(_uniform, source, spec)
-    bits = _BITS.get(spec.dtype.name)
-    if bits is not None:
-        return source.integers(0, 1 << bits, spec.sizes) * 2.0**-bits
-    return source.random(spec.sizes, dtype=spec.dtype.numpy)
-
-
-def normals(source: Any, spec: TensorSpec) -> Any:
-    """Numbers of mean 0 and variance 1, which is shared by the parts of complex ones."""
-    if spec.dtype.is_complex:
-        return _parts(normals, source, spec) * spec.dtype.numpy.type(math.sqrt(0.5))
-    return source.standard_normal(spec.sizes, dtype=spec.dtype.compute.numpy)
-
-
-def _declare(name: str, draw: Callable[[Any, TensorSpec], Any]) -> None:
+def _declare(name: str, distribution: Distribution) -> None:
     """`name(size)` and `name_like(self)`, each with a generator too."""
-
-    def fill(spec: TensorSpec, generator: Generator | None = None) -> Tensor:
-        return filled(spec, lambda source, _: draw(source, spec), generator)
 
     def new(size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> TensorSpec:
         return contiguous(_checked(name, size), _drawable(name, dtype), parse_device(device))
@@ -219,8 +73,12 @@ def _declare(name: str, draw: Callable[[Any, TensorSpec], Any]) -> None:
     ):
 
         @extern(f"aten::{op}({operand}, *, {_OPTIONS}{rest}) -> Tensor", spec=spec, tags=SEEDED, outs="out")
-        def drawn(operand: Any, *, spec: Any = spec, **options: Any) -> Tensor:
-            return fill(spec(operand, **options))
+        def made(operand: Any, *, spec: Any = spec, **options: Any) -> Tensor:
+            return fill(spec(operand, **options), distribution)
+
+        @made.in_kernels
+        def made_in_kernels(operand: Any, *options: Any, spec: Any = spec) -> Tensor:
+            return drawn(spec(operand, *options), distribution)
 
         def generated(operand: Any, generator: Any, *options: Any, spec: Any = spec) -> TensorSpec:
             return spec(operand, *options)
@@ -231,15 +89,19 @@ def _declare(name: str, draw: Callable[[Any, TensorSpec], Any]) -> None:
             tags=SEEDED,
             outs="generator_out",
         )
-        def drawn_by(operand: Any, *, generator: Any, spec: Any = spec, **options: Any) -> Tensor:
-            return fill(spec(operand, **options), generator)
+        def made_by(operand: Any, *, generator: Any, spec: Any = spec, **options: Any) -> Tensor:
+            return fill(spec(operand, **options), distribution, generator)
 
-        drawn.backward()
-        drawn_by.backward()
+        @made_by.in_kernels
+        def made_by_in_kernels(operand: Any, generator: Any, *options: Any, spec: Any = spec) -> Tensor:
+            return drawn(spec(operand, *options), distribution, generator)
+
+        made.backward()
+        made_by.backward()
 
 
-_declare("rand", _uniform)
-_declare("randn", normals)
+_declare("rand", "uniforms")
+_declare("randn", "normals")
 
 
 # ---- integers ------------------------------------------------------------------------------------------------------
@@ -266,8 +128,38 @@ def _randint_spec(low: int, high: int, size: Any, dtype: Any, layout: Any, devic
     return found
 
 
-def _integers(spec: TensorSpec, low: int, high: int, generator: Generator | None = None) -> Tensor:
-    return filled(spec, lambda source, _: source.integers(low, high, spec.sizes, dtype=np.int64), generator)
+def within(bits: Tensor, low: int, high: int, dtype: DType) -> Tensor:
+    """Integers of 64 bits brought into a range, which they leave as likely everywhere but for 1 in 2**64 over it."""
+    count = high - low
+    if count < 1 << 63:
+        bits = aten.remainder.Scalar(aten.bitwise_and.Scalar(bits, (1 << 63) - 1), count)
+    elif count < 1 << 64:
+        # Both without their signs: numbers from `count` on are less than twice as large.
+        turned = aten.bitwise_xor.Scalar(bits, -(1 << 63))
+        is_below = aten.lt.Scalar(turned, count - (1 << 63))
+        bits = aten.where.self(is_below, bits, aten.sub.Scalar(bits, count - (1 << 64)))
+    return aten._to_copy.default(aten.add.Scalar(bits, low), dtype=dtype)
+
+
+def integers(spec: TensorSpec, low: int, high: int, generator: Generator | None = None) -> Tensor:
+    """A new tensor of integers from `low` to `high - 1`."""
+    bits = fill(spec._replace(dtype=dtypes.int64), "bits", generator)
+    return within(bits, low, high, spec.dtype)
+
+
+def integers_in_kernels(spec: TensorSpec, low: int, high: int, generator: Any = None) -> Tensor:
+    """The same, written with ops that kernels compute."""
+    return within(drawn(spec._replace(dtype=dtypes.int64), "bits", generator), low, high, spec.dtype)
+
+
+def _draws_integers(op: ExternDecl, spec_of: Callable[..., TensorSpec]) -> None:
+    """Let kernels draw what an op gives that has arguments `low` and `high`."""
+
+    @op.in_kernels
+    def integers_of(*values: Any) -> Tensor:
+        named = dict(zip([a.name for a in op.op._schema.arguments], values, strict=True))
+        generator = named.pop("generator", None)
+        return integers_in_kernels(spec_of(**named), named["low"], named["high"], generator)
 
 
 @extern(
@@ -277,7 +169,7 @@ def _integers(spec: TensorSpec, low: int, high: int, generator: Generator | None
     outs="low_out",
 )
 def randint(low: int, high: int, size: Any, **options: Any) -> Tensor:
-    return _integers(_randint_spec(low, high, size, **options), low, high)
+    return integers(_randint_spec(low, high, size, **options), low, high)
 
 
 @extern(
@@ -287,7 +179,7 @@ def randint(low: int, high: int, size: Any, **options: Any) -> Tensor:
     outs="low_generator_out",
 )
 def randint_generator(low: int, high: int, size: Any, *, generator: Any, **options: Any) -> Tensor:
-    return _integers(_randint_spec(low, high, size, **options), low, high, generator)
+    return integers(_randint_spec(low, high, size, **options), low, high, generator)
 
 
 @composite(f"aten::randint(SymInt high, SymInt[] size, *, {_LONG}) -> Tensor", tags=SEEDED, outs="out")
@@ -322,10 +214,13 @@ def _randint_like_spec(
     outs="low_dtype_out",
 )
 def randint_like_low(self: Tensor, low: int, high: int, **options: Any) -> Tensor:
-    return _integers(_randint_like_spec(self, low, high, **options), low, high)
+    return integers(_randint_like_spec(self, low, high, **options), low, high)
 
 
 randint_like_low.backward()
+_draws_integers(randint, _randint_spec)
+_draws_integers(randint_generator, _randint_spec)
+_draws_integers(randint_like_low, _randint_like_spec)
 
 
 @composite(
@@ -363,11 +258,34 @@ def like(self: Tensor, *_: Any) -> TensorSpec:
     return layout_like("a sample", self, None, None, None)
 
 
-@extern("aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", spec=like, tags=SEEDED)
-def bernoulli(self: Tensor, p: float, *, generator: Any) -> Tensor:
+def _bernoulli_spec(self: Tensor, p: float, generator: Any = None) -> TensorSpec:
     if not 0 <= p <= 1:
         raise ArgumentError("bernoulli: p is a probability", got=f"p={p}")
-    return filled(like(self), lambda s, _: s.random(self._sizes) < p, generator)
+    return like(self)
+
+
+@extern("aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", spec=_bernoulli_spec,
+        tags=SEEDED)  # fmt: skip
+def bernoulli(self: Tensor, p: float, *, generator: Any) -> Tensor:
+    _bernoulli_spec(self, p)
+    return happens(fill(chances(self), "uniforms", generator), p, self._dtype)
+
+
+def chances(self: Tensor) -> TensorSpec:
+    """What to draw to compare with probabilities: small ones need all digits."""
+    return like(self)._replace(dtype=dtypes.float64)
+
+
+def happens(uniform: Tensor, p: Any, dtype: DType) -> Tensor:
+    """1 where a number below 1 is below a probability, else 0."""
+    found = aten.lt.Tensor(uniform, p) if isinstance(p, Tensor) else aten.lt.Scalar(uniform, p)
+    return aten._to_copy.default(found, dtype=dtype)
+
+
+@bernoulli.in_kernels
+def bernoulli_in_kernels(self: Tensor, p: float, generator: Any) -> Tensor:
+    _bernoulli_spec(self, p)
+    return happens(drawn(chances(self), "uniforms", generator), p, self._dtype)
 
 
 @extern("aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", spec=like, tags=SEEDED, outs="out")
@@ -379,7 +297,7 @@ def bernoulli_each(self: Tensor, *, generator: Any) -> Tensor:
         probability = self._array
         if not bool(((probability >= 0) & (probability <= 1)).all()):
             raise ArgumentError("bernoulli: the elements are probabilities", hint="each has to lie in [0, 1]")
-    return filled(found, lambda s, _: s.random(self._sizes) < self._array, generator)
+    return happens(fill(chances(self), "uniforms", generator), self, self._dtype)
 
 
 def _normal_spec(
@@ -399,7 +317,17 @@ def _normal_spec(
 )
 def normal(mean: float, std: float, size: Any, *, generator: Any, **options: Any) -> Tensor:
     spec = _normal_spec(mean, std, size, generator, **options)
-    return filled(spec, lambda source, _: normals(source, spec) * std + mean, generator)
+    return fill(spec, "normals", generator, std, mean)
+
+
+def _moved(numbers: Tensor, scale: Any, shift: Any) -> Tensor:
+    scaled = numbers if type(scale) is float and scale == 1 else aten.mul.Tensor(numbers, scale)
+    return scaled if type(shift) is float and shift == 0 else aten.add.Tensor(scaled, shift)
+
+
+@normal.in_kernels
+def normal_in_kernels(mean: float, std: float, size: Any, generator: Any, *options: Any) -> Tensor:
+    return _moved(drawn(_normal_spec(mean, std, size, generator, *options), "normals", generator), std, mean)
 
 
 def _normal_of(mean: Any, std: Any, generator: Any) -> Tensor:
@@ -434,26 +362,41 @@ for _overload, _arguments in (
     _normal_by.backward(**_formulas)
 
 
-@extern("aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor",
-        spec=like, tags=SEEDED)  # fmt: skip
-def normal_functional(self: Tensor, mean: float, std: float, *, generator: Any) -> Tensor:
+def _normal_like_spec(self: Tensor, mean: float, std: float, generator: Any = None) -> TensorSpec:
     _drawable("normal", self._dtype)
     if std < 0:
         raise ArgumentError("normal: std must not be negative", got=f"std={std}", hint="abs(std)")
-    found = like(self)
-    return filled(found, lambda source, _: normals(source, found) * std + mean, generator)
+    return like(self)
 
 
-@extern("aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor", spec=like,
-        tags=SEEDED, outs="out")  # fmt: skip
-def uniform(self: Tensor, low: float, high: float, *, generator: Any) -> Tensor:
+@extern("aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor",
+        spec=_normal_like_spec, tags=SEEDED)  # fmt: skip
+def normal_functional(self: Tensor, mean: float, std: float, *, generator: Any) -> Tensor:
+    return fill(_normal_like_spec(self, mean, std), "normals", generator, std, mean)
+
+
+@normal_functional.in_kernels
+def normal_functional_in_kernels(self: Tensor, mean: float, std: float, generator: Any) -> Tensor:
+    return _moved(drawn(_normal_like_spec(self, mean, std), "normals", generator), std, mean)
+
+
+def _uniform_spec(self: Tensor, low: float, high: float, generator: Any = None) -> TensorSpec:
     _drawable("uniform", self._dtype)
     if high < low:
         raise ArgumentError("uniform: needs from <= to", got=f"from={low}, to={high}")
-    found = like(self)
-    if self._dtype.is_complex:
-        return filled(found, lambda s, _: _uniform(s, found) * (high - low) + complex(low, low), generator)
-    return filled(found, lambda s, t: s.random(self._sizes, dtype=t) * (high - low) + low, generator)
+    return like(self)
+
+
+@extern("aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor",
+        spec=_uniform_spec, tags=SEEDED, outs="out")  # fmt: skip
+def uniform(self: Tensor, low: float, high: float, *, generator: Any) -> Tensor:
+    return fill(_uniform_spec(self, low, high), "uniforms", generator, high - low, low)
+
+
+@uniform.in_kernels
+def uniform_in_kernels(self: Tensor, low: float, high: float, generator: Any) -> Tensor:
+    shift = complex(low, low) if self._dtype.is_complex else low
+    return _moved(drawn(_uniform_spec(self, low, high), "uniforms", generator), high - low, shift)
 
 
 def _multinomial_spec(
@@ -511,5 +454,24 @@ multinomial.backward()
 
 WRITES = "Generator? generator=None) -> Tensor(a!)"
 InplaceDecl(f"aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, {WRITES}", bernoulli.op)
-InplaceDecl(f"aten::normal_(Tensor(a!) self, float mean=0, float std=1, *, {WRITES}", normal_functional.op)
-InplaceDecl(f"aten::uniform_(Tensor(a!) self, float from=0, float to=1, *, {WRITES}", uniform.op)
+_normal_ = InplaceDecl(f"aten::normal_(Tensor(a!) self, float mean=0, float std=1, *, {WRITES}", normal_functional.op)
+_uniform_ = InplaceDecl(f"aten::uniform_(Tensor(a!) self, float from=0, float to=1, *, {WRITES}", uniform.op)
+
+
+def _filling(
+    functional: ExternDecl, distribution: Distribution, scale_and_shift: Callable[[float, float], tuple[float, float]]
+) -> Callable[..., bool]:
+    """Draw into the tensor itself, where its elements lie side by side."""
+
+    def fill_self(self: Tensor, first: float, second: float, generator: Any) -> bool:
+        if not is_dense(self._sizes, self._strides):
+            return False
+        functional.spec(self, first, second)
+        fill_dense(self, distribution, generator, *scale_and_shift(first, second))
+        return True
+
+    return fill_self
+
+
+_normal_.touching = _filling(normal_functional, "normals", lambda mean, std: (std, mean))
+_uniform_.touching = _filling(uniform, "uniforms", lambda low, high: (high - low, low))

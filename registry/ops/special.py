@@ -51,10 +51,48 @@ def erfc(k: Any, x: Any) -> Any:
 erfc.backward(self=lambda grad, self: grad * (-2 / math.sqrt(math.pi)) * (-(self * self)).exp())
 
 
+# erfinv(x) / x in w = -log(1 - x²), near-minimax (Chebyshev) fits of relative errors of 4e-10 and 2e-9: on 0 <= w <= 5
+# in w - 2.5, and beyond, as far as float32 numbers go, in the root of w.
+_ERFINV_NEAR = (
+    1.33683426961e-10, 4.36344382123e-10, -1.10377054471e-08, 1.64679581294e-08, 4.79791943943e-07, -3.42607081261e-06,
+    -4.99902321662e-06, 0.000218263688354, -0.00125270456949, -0.0041773247384, 0.246640275684, 1.50140935171,
+)  # fmt: skip
+_ERFINV_FAR = (
+    -3.2143094942e-05, 9.39128902428e-05, -2.08347569117e-05, -0.00036209876383, 0.00104536770006, -0.00187841625684,
+    0.00277341414248, -0.0040876054928, 0.00574674124159, 1.00490375427, 3.05175710075,
+)  # fmt: skip
+_FAR_MIDDLE = 3.218033988749895
+
+
+def _erfinv32(k: Any, x: Any) -> Any:
+    f64 = dtypes.float64
+
+    def polynomial(w: Any, coefficients: tuple[float, ...]) -> Any:
+        found = k.const(coefficients[0], f64)
+        for coefficient in coefficients[1:]:
+            found = found * w + k.const(coefficient, f64)
+        return found
+
+    wide, one = k.cast(x, f64), k.const(1.0, f64)
+    size = k.abs(wide)
+    inner = k.where(size < one, size, k.const(0.5, f64))
+    w = -k.log((one - inner) * (one + inner))
+    near = polynomial(w - k.const(2.5, f64), _ERFINV_NEAR)
+    far = polynomial(k.sqrt(w) - k.const(_FAR_MIDDLE, f64), _ERFINV_FAR)
+    found = k.where(w < k.const(5.0, f64), near, far) * wide
+    found = k.where(size == one, wide * k.const(math.inf, f64), found)
+    return k.cast(k.where(size <= one, found, k.const(math.nan, f64)), dtypes.float32)
+
+
 @pointwise("aten::erfinv(Tensor self) -> Tensor", kinds="buif", promote=INT_TO_FLOAT, autocast={"cuda": "fp32"})
 def erfinv(k: Any, x: Any) -> Any:
-    """The y with erf(y) = x: an approximation by logarithms (Winitzki 2008), made exact by Halley's method."""
+    """The y with erf(y) = x: an approximation by logarithms (Winitzki 2008), made exact by Halley's method.
+
+    For float32 polynomials in such a logarithm (Giles 2010) have all digits.
+    """
     f64 = dtypes.float64
+    if k.dtype(x) is dtypes.float32:
+        return _erfinv32(k, x)
     wide = k.cast(x, f64)
     one = k.const(1.0, f64)
     size = k.abs(wide)

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from opweave.registry import binding, constructor, dtypes, families, overriding, replay, subclasses
+from opweave.registry import binding, constructor, dtypes, families, overriding, random_generator, replay, subclasses
 from opweave.registry.autograd import surface as autograd_surface
 from opweave.registry.errors import DTypeError, UnsupportedError
 from opweave.registry.memory_format import strided
 from opweave.registry.op import ops, registry
-from opweave.registry.ops import copies, creation, index, random, subscript
+from opweave.registry.ops import copies, creation, index, subscript
 from opweave.registry.packet import OpOverloadPacket
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe, from_numpy
@@ -496,8 +496,8 @@ def functions() -> dict[str, Any]:
             if name + suffix in table:
                 table[alias + suffix] = table[name + suffix]
     table.update(
-        tensor=_factory(creation.tensor), as_tensor=creation.as_tensor, manual_seed=random.manual_seed,
-        Generator=random.Generator,
+        tensor=_factory(creation.tensor), as_tensor=creation.as_tensor, manual_seed=random_generator.manual_seed,
+        Generator=random_generator.Generator,
         is_tensor=is_tensor, numel=numel,
         pi=math.pi, inf=math.inf, nan=math.nan, e=math.e, newaxis=None,
         **{name: _METHODS[name] for names in index.METHODS.values() for name in names.split()},

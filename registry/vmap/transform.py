@@ -10,11 +10,11 @@ import optree
 
 from opweave.registry.batched import Level, levels_of
 from opweave.registry.device import cpu
-from opweave.registry.errors import ArgumentError, OutOfRangeError, ShapeError, UnsupportedError
+from opweave.registry.errors import ArgumentError, OutOfRangeError, ShapeError
 from opweave.registry.interrupts import let_through
 from opweave.registry.keys import VMAP_MODE_BIT, state
 from opweave.registry.op import ops
-from opweave.registry.ops.random import default_generator
+from opweave.registry.random_generator import default_generator, thread_generators
 from opweave.registry.tensor import Tensor, describe
 from opweave.registry.vmap.levels import active, add_batch_dim, note_alias, note_writes, remove_batch_dim
 
@@ -271,15 +271,12 @@ def _in_chunks(
     results: list[list[Tensor]] = []
     places: list[int | None] = []
     out_spec: Any = None
-    source = default_generator(cpu)._source.bit_generator if randomness == "same" else None
-    if source is not None and any(isinstance(t, Tensor) and t.is_cuda for t in leaves):
-        raise UnsupportedError(
-            "vmap: chunk_size with randomness='same' on CUDA", hint="the chunks would draw other numbers; leave it out"
-        )
-    seed = None if source is None else source.state
+    for device in {cpu, *(t._device for t in leaves if isinstance(t, Tensor))}:
+        default_generator(device)
+    before = [(generator, generator.state()) for generator in thread_generators()] if randomness == "same" else []
     for start in range(0, size, chunk_size):
-        if source is not None:
-            source.state = seed  # each chunk draws the same numbers
+        for generator, seen in before:
+            generator.set_state(seen)  # each chunk draws the same numbers
         length = min(chunk_size, size - start)
         part = [
             leaf if dim is None else ops.aten.narrow.default(leaf, dim, start, length)

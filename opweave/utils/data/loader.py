@@ -14,7 +14,7 @@ from typing import Any
 
 from opweave.registry.errors import ArgumentError, DomainError
 from opweave.registry.op import ops
-from opweave.registry.ops.random import Generator
+from opweave.registry.random_generator import Generator
 from opweave.registry.tensor import Tensor
 from opweave.utils.data.collate import default_collate, default_convert
 from opweave.utils.data.dataset import IterableDataset

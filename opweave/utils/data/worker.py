@@ -14,7 +14,7 @@ import numpy as np
 from opweave.registry.dataclass import dataclass
 from opweave.registry.errors import OpweaveError
 from opweave.registry.interrupts import let_through
-from opweave.registry.ops.random import manual_seed
+from opweave.registry.random_generator import manual_seed
 
 #: How often a worker looks whether its parent is still there, in seconds.
 _LOOKS = 5.0

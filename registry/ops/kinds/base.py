@@ -66,6 +66,7 @@ class Kind:
     `fake`, meta tensors            `meta`: the results without data
     `registry.vmap`                 `batch`: what becomes of batched tensors
     `registry.autograd`             `derivative`, `is_composite`, `writes_out`
+    `passes.decompose`              `in_parts`
     `registry.tape`                 `replay`: what a call does, for native code to do it again
     `passes.functionalize`          `as_functional`
     `tracer.loops.iteration`              `objection`, `extent`, `demands`, `admit`, `place`, `reads_memory`: the loops
@@ -88,6 +89,8 @@ class Kind:
     takes_numbers: ClassVar[bool] = False
     #: Whether the body is its decomposition.
     is_composite: ClassVar[bool] = False
+    #: What a compiled graph has in its place, written with other ops; None for an op that is what kernels are made of.
+    in_parts: Callable[..., Any] | None = None
     #: Whether the result is a Python number, or nothing, which follows from sizes.
     is_number: ClassVar[bool] = False
     #: Whether the result is the memory of the first argument with other sizes and strides.

@@ -51,6 +51,10 @@ class CompositeDecl(Decl):
         return not self.explicit
 
     @property
+    def in_parts(self) -> Callable[..., Any]:  # type: ignore[override]
+        return self.body
+
+    @property
     def takes_numbers(self) -> bool:  # type: ignore[override]  # the ops of the body decide
         return True
 
@@ -105,6 +109,14 @@ class ExternDecl(Decl):
         super().__init__(schema, body)
         self.spec = spec
         self._run_by(body)
+
+    def in_kernels(self, body: Callable[..., Any]) -> Callable[..., Any]:
+        """Say how the op is written with others, of which a compiled graph makes kernels instead of calling it.
+
+        The decorated `body(*args)` takes the schema's arguments in order.
+        """
+        self.in_parts = lambda *args, **kwargs: body(*self.bind(args, kwargs))
+        return body
 
     def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         spec = self.spec(*self.bind(args, kwargs))

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import opweave
+from opweave.registry.device import cpu
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.op import ops
+from opweave.registry.random_generator import default_generator
 
 FLOATS = (opweave.float32, opweave.float64, opweave.float16, opweave.bfloat16)
 
@@ -170,8 +172,11 @@ def test_fills_of_integers() -> None:
     ],
 )
 def test_refused(call: Any, error: type[Exception]) -> None:
-    with pytest.raises(error):
-        call()
+    for run in (call, opweave.compile(call)):
+        before = default_generator(cpu).state()
+        with pytest.raises(error):
+            run()
+        assert default_generator(cpu).state() == before
 
 
 def test_random_ops_say_that_they_are() -> None:
@@ -186,3 +191,18 @@ def test_a_trace_draws_anew() -> None:
     assert module(opweave.zeros(4)).tolist() != first
     opweave.manual_seed(5)
     assert module(opweave.zeros(4)).tolist() == first
+
+
+def test_what_is_dense_is_filled_as_it_lies() -> None:
+    for dtype in (*FLOATS, opweave.complex64):
+        x, y = opweave.zeros(6, 5, dtype=dtype), opweave.zeros(5, 6, dtype=dtype).t()
+        apart = opweave.zeros(6, 10, dtype=dtype)
+        for name, numbers in (("uniform_", (-1.0, 3.0)), ("normal_", (1.0, 0.5))):
+            found = []
+            for t in (x, y, apart[:, ::2], x[1:]):
+                opweave.manual_seed(9)
+                version = t._version
+                assert getattr(t, name)(*numbers) is t and t._version == version + 1
+                found.append(t.tolist() if t is not y else t.t().reshape(6, 5).tolist())
+            assert found[0] == found[1] == found[2] and found[3] == [*found[0][:5]]
+        assert not apart[:, 1::2].numpy().any()

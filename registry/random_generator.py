@@ -1,0 +1,162 @@
+"""Where random numbers come from: a seed, and how often numbers were drawn since.
+
+A draw has a number. Its elements follow from the seed, that number and where they stand alone (`Scalars.philox`), so
+there is no state to hand on from one to the next: any part of a draw can be computed anywhere, in a kernel too, and
+gives the same. Each thread has its own default generator, so that threads neither wait for nor disturb each other;
+`manual_seed` seeds the calling thread's.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from opweave.registry.device import Device, cpu, parse_device
+from opweave.registry.errors import ArgumentError, DeviceError
+from opweave.registry.interrupts import let_through
+from opweave.registry.keys import state
+
+_BITS64 = (1 << 64) - 1
+
+
+def _checked(seed: Any) -> int:
+    try:
+        found = int(seed)
+    except (TypeError, ValueError) as error:
+        let_through(error)
+        raise ArgumentError(
+            "manual_seed: the seed must be an integer", got=f"{seed!r} ({type(seed).__name__})", hint="manual_seed(0)"
+        ) from None
+    if not -(1 << 63) <= found < 1 << 64:
+        raise ArgumentError("manual_seed: the seed has more than 64 bits", got=str(found), hint="seed % 2**64")
+    return found
+
+
+class Generator:
+    """A source of random numbers.
+
+    Parameters
+    ----------
+    device : Device or str
+        Where its numbers are made.
+
+    Examples
+    --------
+    >>> generator = opweave.Generator().manual_seed(0)
+    >>> opweave.randint(10, (3,), generator=generator).shape
+    opweave.Size([3])
+    """
+
+    def __init__(self, device: Any = "cpu"):
+        self.device = parse_device(device)
+        self._seed = 0
+        #: How often numbers were drawn.
+        self.draws = 0
+        self.seed()
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start over from a seed; the same seed gives the same numbers.
+
+        Raises
+        ------
+        ArgumentError
+            If it is no integer of 64 bits.
+
+        Examples
+        --------
+        >>> _ = opweave.manual_seed(0)
+        """
+        self._seed = _checked(seed)
+        self.draws = 0
+        return self
+
+    def seed(self) -> int:
+        """Start over from a seed of the system's randomness, and return it."""
+        self.manual_seed(int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(1)))
+        return self._seed
+
+    def initial_seed(self) -> int:
+        """The seed it started from."""
+        return self._seed
+
+    def state(self) -> tuple[int, int]:
+        """What its next numbers depend on, for `set_state`: the seed, and how often numbers were drawn."""
+        return self._seed, self.draws
+
+    def set_state(self, state: tuple[int, int]) -> None:
+        """Continue from an earlier `state`."""
+        self._seed, self.draws = state
+
+    def next(self) -> tuple[int, int]:
+        """(seed, number) of a new draw, 64 bits each."""
+        number = self.draws
+        self.draws = number + 1
+        return self._seed & _BITS64, number & _BITS64
+
+    def next_source(self) -> Any:
+        """What makes the numbers of a new draw that no kernel makes: the array module's generator."""
+        seed, number = self.next()
+        return self.device.memory.random(seed << 64 | number)
+
+
+_thread = threading.local()
+
+
+def default_generator(device: Device) -> Generator:
+    """The calling thread's generator of a device."""
+    generators = _thread.__dict__.setdefault("generators", {})
+    found = generators.get(device)
+    if found is None:
+        found = generators[device] = Generator(device)
+        seed = getattr(_thread, "seed", None)
+        if seed is not None:
+            found.manual_seed(seed)
+    return found
+
+
+def thread_generators() -> list[Generator]:
+    """The calling thread's generators, of the devices that it has used."""
+    return list(_thread.__dict__.setdefault("generators", {}).values())
+
+
+def generator_of(device: Device, generator: Generator | None) -> Generator:
+    """The generator that is given, or the calling thread's.
+
+    Raises
+    ------
+    DeviceError
+        If it is another device's.
+    """
+    if generator is None:
+        return default_generator(device)
+    if generator.device is not device:
+        raise DeviceError(
+            f"random: a generator of {generator.device} cannot fill a tensor on {device}", hint="Generator(device)"
+        )
+    return generator
+
+
+def manual_seed(seed: int) -> Generator:
+    """Seed the calling thread's generators of all devices.
+
+    Returns
+    -------
+    Generator
+        The CPU's.
+
+    Examples
+    --------
+    >>> _ = opweave.manual_seed(3)
+    >>> first = opweave.rand(2)
+    >>> _ = opweave.manual_seed(3)
+    >>> opweave.equal(first, opweave.rand(2))
+    True
+    """
+    for mode in state.modes:
+        mode.generator_accessed("manual_seed")
+    _thread.seed = _checked(seed)
+    for generator in _thread.__dict__.setdefault("generators", {}).values():
+        generator.manual_seed(seed)
+    return default_generator(cpu)
