@@ -61,10 +61,10 @@ _LANES = 16
 #: Words before the operands: how many rows there are, of a program, elements of a row and padded, those that are added
 #: up at a time, from one element of a row to the next, and memory of the programs' own for what is kept and for sums
 #: over rows.
-_HEAD = 8
+HEAD = 8
 
 
-class _Writer:
+class Writer:
     """The LLVM IR of a program for some types (as `half_casts` calls them), operands first.
 
     Parameters
@@ -94,19 +94,19 @@ class _Writer:
 
     def source(self, symbol: str) -> str:
         em = self.em
-        words = [em.inst(f"load i64, ptr {em.offset(Register('%args'), i, 'i64')}") for i in range(_HEAD)]
+        words = [em.inst(f"load i64, ptr {em.offset(Register('%args'), i, 'i64')}") for i in range(HEAD)]
         self.rows, self.per, self.length, self.padded, self.block, self.inner, keep, partial = words
         # The last are addresses.
         self.memory = [em.inst(f"inttoptr i64 {word} to ptr") for word in (keep, partial)]
         stored = len(self.program.forms) + len(self.plan.results) - len(self.down)
         for number in range(stored):
-            at = em.offset(Register("%args"), _HEAD + number, "i64")
+            at = em.offset(Register("%args"), HEAD + number, "i64")
             if number < len(self.program.forms) and self.program.forms[number] == "number":
                 self.pointers.append(0)
                 self.constants[number] = self.spread(em.inst(f"load float, ptr {at}"))
             else:
                 self.pointers.append(em.inst(f"load ptr, ptr {at}"))
-            step = em.offset(Register("%args"), _HEAD + stored + number, "i64")
+            step = em.offset(Register("%args"), HEAD + stored + number, "i64")
             self.steps_between.append(em.inst(f"load i64, ptr {step}"))
         em.loop(Register("%start"), Register("%end"), 1, self.one_program)
         body = "\n".join(["entry:", *em.entry, *em.lines, "  ret void"])
@@ -483,7 +483,7 @@ class _Loaded(NamedTuple):
 @functools.cache
 def _loaded(program: RowProgram, types: tuple[str, ...], across: bool) -> _Loaded | None:
     name = f"{program.name} of {' '.join(types)}{' across' if across else ''}"
-    code = objects.Code(lambda: _Writer(program, types, across).source("opweave.rows"), name, objects.CLEANED, name)
+    code = objects.Code(lambda: Writer(program, types, across).source("opweave.rows"), name, objects.CLEANED, name)
     try:
         if "f2" in types and half_casts.loop(np.dtype(np.float16), np.dtype(np.float32)) is None:
             return None  # the machine does not convert it
@@ -503,7 +503,7 @@ def run(
     across = inner > 1
     if across and inner < _LANES:
         return None
-    types = tuple(["f4" if type(x) is float else _TYPES[x.dtype] for x in operands] + [_TYPES[x.dtype] for x in outs])
+    types = tuple(["f4" if type(x) is float else TYPES[x.dtype] for x in operands] + [TYPES[x.dtype] for x in outs])
     loaded = _loaded(program, types, across)
     if loaded is None:
         return None
@@ -526,7 +526,7 @@ def run(
     return [] if partial is None else [partial[:, place, :length] for place in range(down)]
 
 
-_TYPES = {
+TYPES = {
     np.dtype(np.float32): "f4", np.dtype(np.float16): "f2", dtypes.bfloat16.numpy: "bf", np.dtype(np.bool_): "b1",
     np.dtype(np.int64): "i8",
 }  # fmt: skip

@@ -36,6 +36,8 @@ _MOST_ON_POOL = 1 << 24
 MOST_CALLS = 48
 MOST_SCRATCH = 1 << 20
 _MOST_LOOPS = 32
+#: What a loop reads and writes.
+MOST_OPERANDS = 5
 #: Elements among which the place of one is found one by one: NumPy looks at many at a time.
 _MOST_SEARCHED = 1 << 12
 #: Rows that are accumulated, each by a call of its own.
@@ -95,10 +97,11 @@ class Loop(NamedTuple):
 
     Attributes
     ----------
-    function : numpy.ufunc or str
+    function : numpy.ufunc, str or RowProgram
         Whose loop it is; of what is no ufunc its name, `copied`, `cast`, `chosen`, `erf`, `product`, or one of those
         that find elements by numbers, `taken`, `scattered`, `added`, `multiplied`, `greatest` and `least`, or
-        look at these, `within`, or numbers of elements, `argmax` and `argmin`.
+        look at these, `within`, or numbers of elements, `argmax` and `argmin`. Or what all steps of a body are as a
+        row program (`registry.rows`), whose numbers are among the words besides.
     types : tuple of numpy.dtype
         Of the operands.
     outer : int
@@ -253,7 +256,7 @@ class Tape:
 
         Parameters
         ----------
-        function : numpy.ufunc or str
+        function : numpy.ufunc, str or RowProgram
             As in `Loop`.
         inputs : sequence of Value, numpy.ndarray or number
             What is read; arrays have no dimensions, and numbers no type of their own.
@@ -474,6 +477,8 @@ class Tape:
             types = [np.dtype(np.int64), out.dtype, out.dtype]
         elif isinstance(function, str):
             types = [*([np.dtype(bool)] if function == "chosen" else []), *[out.dtype] * 3][: len(inputs)] + [out.dtype]
+        elif not isinstance(function, np.ufunc):
+            types = [v.dtype if isinstance(v, (Value, np.ndarray)) else np.dtype(np.float32) for v in (*inputs, out)]
         else:
             inputs = [np.asarray(v) if isinstance(v, np.generic) else v for v in inputs]
             asked = [v.dtype if isinstance(v, (Value, np.ndarray)) else type(v) for v in inputs]

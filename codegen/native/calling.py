@@ -23,8 +23,8 @@ _C_API = (
     "PyList_Append", "PyWeakref_NewRef", "PyErr_Occurred", "PyErr_Clear", "PyThreadState_Get", "PyThreadState_GetID",
     "PyLong_AsVoidPtr", "PyObject_Vectorcall", "Py_IncRef", "Py_DecRef",
 )  # fmt: skip
-#: Arguments that a call may have, and operands that a loop may have.
-MOST_ARGUMENTS, MOST_OPERANDS = 10, 5
+#: Arguments that a call may have.
+MOST_ARGUMENTS = 10
 #: Tensors that are made besides the result, for those who save them.
 MOST_KEPT = 12
 #: Of all tensors and numbers in a frame: arguments are more where they are lists.

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from opweave.codegen import blas, eager_math, half_casts, narrow_products
+from opweave.codegen import blas, eager_math, half_casts, narrow_products, row_loops
 from opweave.codegen.native import allocation, objects
-from opweave.codegen.native.calling import MOST_ARGUMENTS, MOST_KEPT, MOST_OPERANDS, MOST_PLACES, code
+from opweave.codegen.native.calling import MOST_ARGUMENTS, MOST_KEPT, MOST_PLACES, code
 from opweave.registry import dtypes
 from opweave.registry.autograd.record import OpNode
 from opweave.registry.autograd.replayed import Finish, Unlike, finishing
@@ -19,9 +19,10 @@ from opweave.registry.device import Device, cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.keys import GRAD, state
 from opweave.registry.memory_format import MemoryFormat
+from opweave.registry.rows import RowProgram
 from opweave.registry.spec import overlaps_itself, span
 from opweave.registry.strided import Size
-from opweave.registry.tape import MOST_SCRATCH, Loop, NotTaped, Tape, Value, results_of, tensors_in
+from opweave.registry.tape import MOST_OPERANDS, MOST_SCRATCH, Loop, NotTaped, Tape, Value, results_of, tensors_in
 from opweave.registry.tensor import Tensor
 
 
@@ -127,6 +128,11 @@ def _inner_loop(function: Any, types: Sequence[np.dtype[Any]]) -> tuple[int, int
         return product
     if function == "narrow product":
         return narrow_products.loop_of(dtypes.from_numpy(types[0]))
+    if isinstance(function, RowProgram):
+        own = row_loops.loop_of(function, tuple(types))
+        if own is None:
+            raise NotTaped("no code for a row program")
+        return own, 0
     if isinstance(function, str):
         own = code.loop(function, tuple(types))
         if own is None and function == "cast":

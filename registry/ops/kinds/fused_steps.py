@@ -15,6 +15,8 @@ import numpy as np
 from opweave.registry import rows
 from opweave.registry.rows import Form, RowProgram
 from opweave.registry.scalar import erf_of_array
+from opweave.registry.spec import is_dense
+from opweave.registry.tape import MOST_OPERANDS, Tape, Value
 
 
 class Ref(NamedTuple):
@@ -52,6 +54,8 @@ _HALF_BYTES = 2
 
 #: Elements of what stands for a row where all operands lie alike.
 _PIECE = 1 << 13
+#: Fewer are not worth code of their own where a call is replayed.
+_LEAST_REPLAYED = 1 << 10
 
 #: A step: the function, and where its arguments come from: inputs, then numbers, then steps before.
 _Steps = list[tuple[str, tuple[int, ...]]]
@@ -86,6 +90,20 @@ class Fused:
             return False
         if whole < out.size:
             self._run_part(program, arrays, out, slice(whole, None), 1, out.size - whole)
+        return True
+
+    def write(self, tape: Tape, inputs: Sequence[Value], out: Value) -> bool:
+        """Write the same down, for arrays that all lie as the result does, and numbers; whether it was done."""
+        if math.prod(out.sizes) < _LEAST_REPLAYED or rows.native.call is None:
+            return False
+        if not is_dense(out.sizes, out.strides) or len(inputs) + 1 > MOST_OPERANDS:
+            return False
+        if any(v.sizes and (v.sizes, v.strides) != (out.sizes, out.strides) for v in inputs):
+            return False
+        forms: tuple[Form, ...] = tuple(["rows" if v.sizes else "number" for v in inputs])
+        with np.errstate(over="ignore"):
+            words = [int(np.float32(number).view(np.uint32)) for number in self.numbers]
+        tape.map(self._program(forms), inputs, out, tuple(words))
         return True
 
     def _run_part(

@@ -222,6 +222,8 @@ class UfuncPlan(NamedTuple):
         if not self.steps:
             tape.map("copied", [inputs[self.result.number]], out)
             return
+        if self.fused is not None and self.fused.write(tape, inputs, out):
+            return
         made: list[Value] = []
         spare: list[Value] = []  # memory of values that no step needs any more
         for i, step in enumerate(self.steps):

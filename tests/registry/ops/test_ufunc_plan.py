@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from opweave.registry.errors import DivisionByZeroError, OpweaveError, ShapeErro
 from opweave.registry.op import registry
 from opweave.registry.ops.kinds import PointwiseDecl, handler, ufunc_plan as module
 from opweave.registry.ops.kinds.ufunc_plan import Ref, Step, trace
+from opweave.registry.rows import RowProgram
+from opweave.registry.tape_recorder import record
 from opweave.registry.tensor import Tensor, from_numpy
 
 K = handler(np)
@@ -438,8 +441,9 @@ def repeated(value: Any, count: int) -> Any:
     return from_numpy(np.broadcast_to(value.numpy(), (count, *value._sizes)).copy())
 
 
+@pytest.mark.parametrize("least", [1500, 70_000], ids=["replayed", "large"])
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
-def test_every_op_does_the_same_to_large_tensors(op: Any) -> None:
+def test_every_op_does_the_same_to_large_tensors(op: Any, least: int) -> None:
     inplace = getattr(opweave.ops.aten, f"{op.opname}_", None)
     for dtype in (dtypes.float32, dtypes.int64, dtypes.uint8):
         try:
@@ -458,8 +462,8 @@ def test_every_op_does_the_same_to_large_tensors(op: Any) -> None:
                 want = op(*args, **kwargs)
             except OpweaveError:
                 continue
-            count = 70_000 // max(tensors[0].numel(), 1) + 1
-            for _ in range(2):
+            count = least // max(tensors[0].numel(), 1) + 1
+            for _ in range(3):
                 many = [repeated(a, count) for a in args]
                 given = [a.numpy().copy() if isinstance(a, Tensor) else None for a in many]
                 found = op(*many, **{name: repeated(a, count) for name, a in kwargs.items()})
@@ -475,6 +479,37 @@ def test_every_op_does_the_same_to_large_tensors(op: Any) -> None:
                     except OpweaveError:
                         continue
                     np.testing.assert_array_equal(bits(many[0]._array), bits(expected))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_replayed_steps_are_one_loop(dtype: str) -> None:
+    """From 1024 elements on that lie alike; special values, numbers and what is in place too."""
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-38, -3.0, 3.0, 65504.0, -1e-45], np.float32)
+    base = np.concatenate([special, np.random.default_rng(0).standard_normal(2038).astype(np.float32) * 4])
+    x = from_numpy(base).to(getattr(dtypes, dtype)).reshape(32, 64)
+    functions: dict[str, Callable[[Any], Any]] = {
+        "leaky_relu": lambda x: opweave.nn.functional.leaky_relu(x, 0.1),
+        "sign": lambda x: x.sign(),
+        "remainder": lambda x: x % 0.7,
+        "hardswish": opweave.nn.functional.hardswish,
+        "threshold": lambda x: opweave.nn.functional.threshold(x, 0.5, -1.0),
+        "addcmul": lambda x: opweave.addcmul(x, x, x, value=0.5),
+        "lerp": lambda x: opweave.lerp(x, x * 0 + 1, 0.3),
+        "nan_to_num": lambda x: opweave.nan_to_num(x),
+    }
+    for name, function in functions.items():
+        parts = opweave.cat([function(row.clone()) for row in x])
+        for t in (x, x.t().contiguous().t()):
+            for _ in range(3):
+                found = function(t.clone())
+                np.testing.assert_array_equal(bits(found.contiguous()._array.reshape(-1)), bits(parts._array), name)
+    y = [x.clone() for _ in range(3)]
+    for t in y:
+        opweave.nn.functional.leaky_relu_(t, 0.1)
+        np.testing.assert_array_equal(bits(t._array), bits(functions["leaky_relu"](x)._array))
+    if dtype == "float32":
+        tape, _ = record(opweave.ops.aten.leaky_relu.default, (x, 0.1), {})
+        assert [type(loop.function) for loop in tape.loops] == [RowProgram]
 
 
 def test_large_tensors_go_by_steps():
