@@ -177,34 +177,32 @@ _DRAWS: dict[tuple[str, str], tuple[Callable[[Emitter, int], Operand], str, int 
 }  # fmt: skip
 
 
-def source() -> str:
-    """The LLVM IR of all loops."""
-    text, declarations = ["declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"], dict[str, str]()
-    for (distribution, kind), (make, elem, share) in _DRAWS.items():
-        width = 1 if share is None else llvm.host().vector_bits // 32 // share
-        em = Emitter()
-        result = make(em, width)
-        declarations |= em.declarations
-        text.append(
-            _LOOP.format(
-                name=f"{distribution}.{kind}", type=vector(elem, 1), vector=vector(elem, width), width=width,
-                bytes=4 if elem == "f32" else 8, entry="".join(line + "\n" for line in em.entry),
-                lines="\n".join(em.lines), result=result,
-            )
-        )  # fmt: skip
-    return "\n".join([*text, *declarations.values()])
-
-
-CODE = objects.Code(source, "random numbers", objects.CLEANED, "random numbers")
+def source(distribution: str, kind: str) -> str:
+    """The LLVM IR of a loop."""
+    make, elem, share = _DRAWS[distribution, kind]
+    width = 1 if share is None else llvm.host().vector_bits // 32 // share
+    em = Emitter()
+    result = make(em, width)
+    text = _LOOP.format(
+        name=f"{distribution}.{kind}", type=vector(elem, 1), vector=vector(elem, width), width=width,
+        bytes=4 if elem == "f32" else 8, entry="".join(line + "\n" for line in em.entry),
+        lines="\n".join(em.lines), result=result,
+    )  # fmt: skip
+    return "\n".join(["declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)", text, *em.declarations.values()])
 
 
 @functools.cache
-def _loops() -> dict[tuple[str, np.dtype[Any]], Callable[..., None]]:
-    loaded = CODE.load([f"opweave.draw.{distribution}.{kind}" for distribution, kind in _DRAWS])
+def _loop(distribution: str, dtype: np.dtype[Any]) -> Callable[..., None] | None:
+    kind = dtype.name
+    if (distribution, kind) not in _DRAWS:
+        return None
+    name = f"random numbers, {distribution} of {kind}"
+    code = objects.Code(lambda: source(distribution, kind), name, objects.CLEANED, name)
+    loaded = code.load([symbol := f"opweave.draw.{distribution}.{kind}"])
     make = ctypes.CFUNCTYPE(
         None, ctypes.c_void_p, *[ctypes.c_int64] * 3, ctypes.c_int32, ctypes.c_double, ctypes.c_double
     )
-    return {(d, np.dtype(kind)): make(loaded.address(f"opweave.draw.{d}.{kind}")) for d, kind in _DRAWS}
+    return make(loaded.address(symbol))
 
 
 def fill(
@@ -233,7 +231,7 @@ def fill(
     bool
         False where there is no loop for the type.
     """
-    loop = _loops().get((distribution, dtype))
+    loop = _loop(distribution, dtype)
     if loop is None:
         return False
     if distribution == "uniforms":

@@ -46,6 +46,21 @@ R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+#: What a thread's own instructions bring about, which no other thread can take.
+_OF_A_THREAD = {"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS", "SIGABRT"}
+
+
+def leave_to_others() -> None:
+    """Let the calling thread, which is not the main one, take no signals.
+
+    The system gives a signal to any thread that takes it, and Python, whose handlers run in the main one, may then
+    notice it late.
+    """
+    if hasattr(signal, "pthread_sigmask"):
+        own = {getattr(signal, name, None) for name in _OF_A_THREAD}
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - own)
+
+
 class _Gate:
     """The handler in the place of all others while a section runs; of the main thread alone.
 

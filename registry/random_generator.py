@@ -8,15 +8,18 @@ gives the same. Each thread has its own default generator, so that threads neith
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import Any
 
 import numpy as np
 
+from opweave.registry import dtypes
 from opweave.registry.device import Device, cpu, parse_device
 from opweave.registry.errors import ArgumentError, DeviceError
 from opweave.registry.interrupts import let_through
 from opweave.registry.keys import state
+from opweave.registry.tensor import Tensor, describe
 
 _BITS64 = (1 << 64) - 1
 
@@ -31,7 +34,7 @@ def _checked(seed: Any) -> int:
         ) from None
     if not -(1 << 63) <= found < 1 << 64:
         raise ArgumentError("manual_seed: the seed has more than 64 bits", got=str(found), hint="seed % 2**64")
-    return found
+    return found & _BITS64
 
 
 class Generator:
@@ -74,26 +77,77 @@ class Generator:
 
     def seed(self) -> int:
         """Start over from a seed of the system's randomness, and return it."""
-        self.manual_seed(int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(1)))
+        self.manual_seed(int.from_bytes(os.urandom(8), "little") >> 1)
         return self._seed
 
     def initial_seed(self) -> int:
         """The seed it started from."""
         return self._seed
 
+    @property
     def state(self) -> tuple[int, int]:
-        """What its next numbers depend on, for `set_state`: the seed, and how often numbers were drawn."""
+        """What its next numbers depend on: the seed, and how often numbers were drawn."""
         return self._seed, self.draws
 
-    def set_state(self, state: tuple[int, int]) -> None:
-        """Continue from an earlier `state`."""
+    @state.setter
+    def state(self, state: tuple[int, int]) -> None:
         self._seed, self.draws = state
+
+    def get_state(self) -> Tensor:
+        """What its next numbers depend on, as bytes.
+
+        Returns
+        -------
+        Tensor
+            A vector of 16 uint8 on the CPU, for `set_state`: the seed, and how often numbers were drawn since.
+
+        Examples
+        --------
+        >>> generator = opweave.Generator().manual_seed(0)
+        >>> before = generator.get_state()
+        >>> first = opweave.rand(2, generator=generator)
+        >>> _ = generator.set_state(before)
+        >>> opweave.equal(first, opweave.rand(2, generator=generator))
+        True
+        """
+        words = np.array([self._seed, self.draws % (1 << 64)], np.uint64)
+        return Tensor._from_array(words.view(np.uint8), cpu)
+
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Go on from an earlier `get_state`.
+
+        Raises
+        ------
+        ArgumentError
+            If it is no such state.
+        """
+        if not isinstance(new_state, Tensor) or new_state._dtype is not dtypes.uint8 or new_state._sizes != (16,):
+            raise ArgumentError(
+                "set_state: this is no state of a generator", got=describe(new_state), hint="get_state() gives one"
+            )
+        seed, draws = new_state.cpu().contiguous().numpy().view(np.uint64).tolist()
+        self.state = seed, draws
+        return self
+
+    def clone_state(self) -> Generator:
+        """Another generator that goes on as this one would."""
+        made = Generator(self.device)
+        made.state = self.state
+        return made
+
+    def get_offset(self) -> int:
+        """How often numbers were drawn since the seed was set."""
+        return self.draws
+
+    def set_offset(self, offset: int) -> None:
+        """Go on as after so many draws."""
+        self.draws = _checked(offset)
 
     def next(self) -> tuple[int, int]:
         """(seed, number) of a new draw, 64 bits each."""
         number = self.draws
         self.draws = number + 1
-        return self._seed & _BITS64, number & _BITS64
+        return self._seed, number & _BITS64
 
     def next_source(self) -> Any:
         """What makes the numbers of a new draw that no kernel makes: the array module's generator."""

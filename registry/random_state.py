@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import os
 
-import numpy as np
-
-from opweave.registry import dtypes
 from opweave.registry.device import cpu
-from opweave.registry.errors import ArgumentError
 from opweave.registry.keys import state
 from opweave.registry.random_generator import default_generator, manual_seed
-from opweave.registry.tensor import Tensor, describe
+from opweave.registry.tensor import Tensor
 
 
 def initial_seed() -> int:
@@ -54,8 +50,7 @@ def get_rng_state() -> Tensor:
     """
     for mode in state.modes:
         mode.generator_accessed("get_rng_state")
-    seed, draws = default_generator(cpu).state()
-    return Tensor._from_array(np.array([seed % (1 << 64), draws], np.uint64).view(np.uint8), cpu)
+    return default_generator(cpu).get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
@@ -70,11 +65,6 @@ def set_rng_state(new_state: Tensor) -> None:
     --------
     >>> opweave.set_rng_state(opweave.get_rng_state())
     """
-    if not isinstance(new_state, Tensor) or new_state._dtype is not dtypes.uint8 or new_state._sizes != (16,):
-        raise ArgumentError(
-            "set_rng_state: this is no state of a generator", got=describe(new_state), hint="get_rng_state() gives one"
-        )
-    seed, draws = new_state.numpy().copy().view(np.uint64).tolist()
     for mode in state.modes:
         mode.generator_accessed("set_rng_state")
-    default_generator(cpu).set_state((seed, draws))
+    default_generator(cpu).set_state(new_state)

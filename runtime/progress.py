@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 
-from opweave.registry.interrupts import contextmanager, let_through
+from opweave.registry.interrupts import contextmanager, leave_to_others, let_through
 
 #: Seconds before the first line, and between two.
 FIRST, NEXT = 1.0, 0.2
@@ -65,6 +65,7 @@ def _wanted() -> bool:
 
 
 def _show(name: str, ended: threading.Event) -> None:
+    leave_to_others()
     start, written = time.monotonic(), False
     wait = FIRST
     while not ended.wait(wait):

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 from opweave.registry import forking
-from opweave.registry.interrupts import contextmanager, let_through
+from opweave.registry.interrupts import contextmanager, leave_to_others, let_through
 
 T = TypeVar("T")
 
@@ -111,6 +111,7 @@ def begin(*works: Callable[[], T], first: bool = False) -> list[Task[T]]:
 
 def _work_off() -> None:
     global _is_running
+    leave_to_others()
     while True:
         with _state:
             task = _take()

@@ -82,7 +82,7 @@ class _Region:
         self.versions = [t._storage.version if isinstance(t, Tensor) else 0 for t in self.leaves]
         for device in {cpu, *(t._device for t in self.leaves if isinstance(t, Tensor))}:
             default_generator(device)
-        self.generators = [(generator, generator.state()) for generator in thread_generators()]
+        self.generators = [(generator, generator.state) for generator in thread_generators()]
         self.bits = state.include & AUTOCAST_MASK, state.exclude & AUTOCAST_MASK
         self.dtypes = state.__dict__.get("autocast_dtypes")
         self.saved: list[tuple[Any, bool]] = []
@@ -126,21 +126,21 @@ class _Region:
         args: Any
         kwargs: Any
         args, kwargs = load_heavy("optree").tree_unflatten(self.spec, leaves)
-        now = [(generator, generator.state()) for generator, _ in self.generators]
+        now = [(generator, generator.state) for generator, _ in self.generators]
         include, exclude, dtypes = state.include, state.exclude, state.__dict__.get("autocast_dtypes")
         state.include = include & ~AUTOCAST_MASK | self.bits[0]
         state.exclude = exclude & ~AUTOCAST_MASK | self.bits[1]
         _set_dtypes(self.dtypes)
         try:
             for generator, before in self.generators:
-                generator.set_state(before)
+                generator.state = before
             with enable_grad(), saved_tensors_hooks(keep, found.__getitem__):
                 self.fn(*args, **kwargs)
         finally:
             state.include, state.exclude = include, exclude
             _set_dtypes(dtypes)
             for generator, before in now:
-                generator.set_state(before)
+                generator.state = before
         if [t.spec for t in found] != [spec for spec, _ in self.saved]:
             raise AutogradError(
                 "checkpoint: the function saved something else the second time",

@@ -273,10 +273,10 @@ def _in_chunks(
     out_spec: Any = None
     for device in {cpu, *(t._device for t in leaves if isinstance(t, Tensor))}:
         default_generator(device)
-    before = [(generator, generator.state()) for generator in thread_generators()] if randomness == "same" else []
+    before = [(generator, generator.state) for generator in thread_generators()] if randomness == "same" else []
     for start in range(0, size, chunk_size):
         for generator, seen in before:
-            generator.set_state(seen)  # each chunk draws the same numbers
+            generator.state = seen  # each chunk draws the same numbers
         length = min(chunk_size, size - start)
         part = [
             leaf if dim is None else ops.aten.narrow.default(leaf, dim, start, length)

@@ -178,13 +178,13 @@ def test_a_generator_of_ones_own() -> None:
     x = opweave.ones(3, 4)
     compiled = opweave.compile(draw)
     opweave.manual_seed(1)
-    before = default_generator(x.device).state()
+    before = default_generator(x.device).state
     for seed in (4, -4):
         g.manual_seed(seed)
         expected = [draw(x).tolist(), draw(x).tolist()]
         g.manual_seed(seed)
         assert [compiled(x).tolist(), compiled(x).tolist()] == expected
-    assert default_generator(x.device).state() == before
+    assert default_generator(x.device).state == before
 
 
 def test_the_state_is_a_seed_and_a_count() -> None:
@@ -196,6 +196,13 @@ def test_the_state_is_a_seed_and_a_count() -> None:
     opweave.manual_seed(0)
     opweave.set_rng_state(kept)
     assert (opweave.rand(5).tolist(), opweave.randperm(9).tolist()) == expected
+    g = opweave.Generator().manual_seed(-1)
+    assert g.initial_seed() == 2**64 - 1 and g.get_offset() == 0
+    first, other = opweave.rand(3, generator=g).tolist(), g.clone_state()
+    assert opweave.rand(3, generator=g).tolist() == opweave.rand(3, generator=other).tolist() != first
+    g.set_offset(0)
+    assert opweave.rand(3, generator=g).tolist() == first
+    assert opweave.rand(3, generator=g.set_state(kept)).tolist() == expected[0][:3]
     for wrong in (opweave.zeros(16), opweave.zeros(15, dtype=opweave.uint8), None):
         with pytest.raises(ArgumentError, match="no state of a generator"):
             opweave.set_rng_state(wrong)  # type: ignore[arg-type]
