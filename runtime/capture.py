@@ -20,6 +20,7 @@ from opweave.registry.errors import UnrecordedError, UnsupportedError
 from opweave.registry.interrupts import allowed, contextmanager
 from opweave.registry.keys import GRAD, OVERRIDDEN, state as threads
 from opweave.registry.op import OpOverload
+from opweave.registry.patches import replaced
 from opweave.registry.tensor import Tensor, describe
 from opweave.runtime.backward import Backward
 from opweave.runtime.containers import Rebuild, tensors_of
@@ -126,7 +127,7 @@ def _captured(request: Request, guards: ValueGuards) -> Captured | None:
         guards.scope,
     )
     books = [(guards.seen[key][0], PythonState([guards.seen[key][0]], [], Scope())) for key in guards.books]
-    watching = also.watching or guards.calls_back or also.ran is not None
+    watching = also.watching or guards.calls_back or also.ran is not None or bool(replaced())
     trace = _Trace(function, arguments, request.caller(), guards, explicit, opened)
     try:
         names = [identifier(t.source.text) for t in explicit]

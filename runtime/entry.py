@@ -32,6 +32,7 @@ from typing import Any
 from opweave.registry.dataclass import dataclass
 from opweave.registry.interrupts import let_through
 from opweave.registry.op import OpOverload, registry
+from opweave.registry.patches import difference, replaced
 from opweave.runtime.context import NAMES, Context
 from opweave.runtime.guards import GuardSet
 from opweave.runtime.sources import MISSING, NumberInput, TensorInput
@@ -198,6 +199,8 @@ class Entry:
     builtins: int = field(default_factory=lambda: registry.builtin_version)
     #: What was registered for whole keys.
     fallbacks: Any = field(default_factory=lambda: registry.fallbacks)
+    #: The functions of this library that users had replaced.
+    patches: Any = field(default_factory=replaced)
     #: Cleared when an op it used was registered anew: it can never be used again.
     alive: bool = True
     #: Registry version at which `ops` was last found unchanged; a one-element list that the predicate reads.
@@ -253,6 +256,9 @@ class Entry:
         if self.builtins != registry.builtin_version or self.fallbacks is not registry.fallbacks:
             self.alive = False
             return "built-in ops were changed"
+        patched = difference(self.patches)
+        if patched is not None:  # which may be undone
+            return patched
         self.checked[0] = version
         return None
 

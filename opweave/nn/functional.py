@@ -133,6 +133,7 @@ from opweave.registry.binding import writing as _writing
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from opweave.registry.op import ops
 from opweave.registry.ops import surface as _surface
+from opweave.registry.patches import patchable
 from opweave.registry.tensor import Tensor, describe
 
 __all__ = [
@@ -574,6 +575,9 @@ def _bind() -> None:
 
 
 _bind()
+
+
+patchable(__name__)
 
 
 def __dir__() -> list[str]:
