@@ -25,6 +25,7 @@ from opweave.registry.tensor import Tensor, describe
 from opweave.runtime.backward import Backward
 from opweave.runtime.containers import Rebuild, tensors_of
 from opweave.runtime.dependencies import guards_of, name_of, too_deep
+from opweave.runtime.draws import Draws
 from opweave.runtime.gradients import Inputs, assign, forget, trace_back
 from opweave.runtime.guards import GuardSet
 from opweave.runtime.objects import has_rules
@@ -33,7 +34,7 @@ from opweave.runtime.python_state import PythonState
 from opweave.runtime.relaid import note_relaid, relaid_among, show_as
 from opweave.runtime.request import Request
 from opweave.runtime.results import Results
-from opweave.runtime.sources import NumberInput, Scope, TensorInput, brief, code_site
+from opweave.runtime.sources import NumberInput, Scope, Source, TensorInput, brief, code_site
 from opweave.runtime.values import ValueGuards
 from opweave.runtime.watching import watched
 from opweave.tracer.graph import Graph
@@ -80,6 +81,8 @@ class Captured:
     shape_env: ShapeEnv | None = None
     numbers: list[NumberInput] = field(default_factory=list)
     relaid: list[tuple[int, int]] = field(default_factory=list)
+    #: What calls draw, in order.
+    draws: list[Source] = field(default_factory=list)
 
 
 def capture(request: Request, guards: ValueGuards) -> Captured:
@@ -127,12 +130,19 @@ def _captured(request: Request, guards: ValueGuards) -> Captured | None:
         guards.scope,
     )
     books = [(guards.seen[key][0], PythonState([guards.seen[key][0]], [], Scope())) for key in guards.books]
+    also.draws = bool(guards.draws)
     watching = also.watching or guards.calls_back or also.ran is not None or bool(replaced())
     trace = _Trace(function, arguments, request.caller(), guards, explicit, opened)
     try:
         names = [identifier(t.source.text) for t in explicit]
         mode = FakeTensorMode(shape_env=env, make_env=openness.env)
-        with refused(guards), trace.inputs.apart(), _ops_used() as ops, watched(watching) as watch:
+        with (
+            refused(guards),
+            trace.inputs.apart(),
+            trace.draws.installed(),
+            _ops_used() as ops,
+            watched(watching) as watch,
+        ):
             values: list[Any] = [_opened(t, mode) for t in explicit]
             numbers = [] if env is None else [_number(name, ints[name], guards, env) for name in opened]
             values += [number.value for number in numbers]
@@ -172,8 +182,10 @@ def _captured(request: Request, guards: ValueGuards) -> Captured | None:
     module.shape_env = env = mode.shape_env  # made in the trace, where a number depends on data
     forget(graph)
     ops.update(_ops_of(graph))
-    inputs = _lift(module, [*explicit, *numbers], guards)
-    return Captured(module, inputs, guards, trace.result, trace.backward, ops, env, numbers, trace.relaid)
+    drawn = trace.draws.inputs
+    inputs = _lift(module, [*explicit, *numbers], [*guards.tensors, *drawn])
+    draws = [each.source for each in drawn]
+    return Captured(module, inputs, guards, trace.result, trace.backward, ops, env, numbers, trace.relaid, draws)
 
 
 class _Trace:
@@ -219,6 +231,7 @@ class _Trace:
         self.function, self.arguments, self.call = function, arguments, call
         self.guards, self.explicit, self.opened = guards, explicit, opened
         self.inputs = Inputs(name_of(function), guards.tensors)
+        self.draws = Draws(guards)
         self.renewed: list[tuple[PythonState, dict[int, Any]]] = []
 
     def run(self, *values: Any) -> list[Any]:
@@ -259,7 +272,8 @@ class _Trace:
             if t.tensor.__dict__:  # attributes of the user's
                 fake.__dict__.update({name: rebuild(v) for name, v in t.tensor.__dict__.items()})
         self.inputs.enter(pairs)
-        value = self.call(rebuilt)
+        with self.draws.called():
+            value = self.call(rebuilt)
         known = {id(fake): t.source.var for t, fake in pairs}
         known.update({id(v): source.var for v, source in guards.seen.values() if source.bound})
         known.update({id(new): guards.seen[old][1].var for old, new in rebuild.made.items() if old in guards.seen})
@@ -352,13 +366,13 @@ def _ops_of(graph: Graph) -> dict[OpOverload, int]:
 
 
 def _lift(
-    module: GraphModule, explicit: list[TensorInput | NumberInput], guards: GuardSet
+    module: GraphModule, explicit: list[TensorInput | NumberInput], outside: list[TensorInput]
 ) -> list[TensorInput | NumberInput]:
     """Make an input of every outside tensor the graph holds as a constant, if a variable leads to it."""
     inputs = list(explicit)
     graph = module.graph
     placeholders = graph.placeholders()
-    by_tensor = {id(t.tensor): t for t in guards.tensors}
+    by_tensor = {id(t.tensor): t for t in outside}
     lifted: dict[int, Any] = {}
     for node in [n for n in graph if n.op == "get_attr"]:
         tensor = module.constants[node.target]

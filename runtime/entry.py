@@ -35,7 +35,7 @@ from opweave.registry.op import OpOverload, registry
 from opweave.registry.patches import difference, replaced
 from opweave.runtime.context import NAMES, Context
 from opweave.runtime.guards import GuardSet
-from opweave.runtime.sources import MISSING, NumberInput, TensorInput
+from opweave.runtime.sources import MISSING, NumberInput, Source, TensorInput
 
 _LOOKUP = (KeyError, IndexError, AttributeError, ValueError, TypeError, RuntimeError)
 _GLOBALS = {
@@ -207,6 +207,8 @@ class Entry:
     checked: list[int] = field(default_factory=lambda: [registry.version])
     #: Why the versions before it did not fit the call that it was made for, newest first.
     reasons: tuple[str, ...] = ()
+    #: What each call draws by Python's generators, once the guards hold.
+    draws: list[Source] = field(default_factory=list)
     #: How it is differentiated, where it is.
     backward: Any = None
     _why: Callable[..., tuple[int, Any]] | None = None
@@ -343,7 +345,8 @@ def build(
 
 def _call_lines(entry: Entry, indent: str) -> list[str]:
     inputs = ", ".join(t.source.var for t in entry.inputs)
-    return [f"{indent}_ow_o = _ow_e{entry.index}_run({inputs})", f"{indent}return {entry.result}"]
+    drawn = [f"{indent}{source.var} = {source.load}" for source in entry.draws]
+    return [*drawn, f"{indent}_ow_o = _ow_e{entry.index}_run({inputs})", f"{indent}return {entry.result}"]
 
 
 def _define(name: str, text: str, constants: dict[str, Any]) -> Callable[..., Any]:
