@@ -173,10 +173,10 @@ def test_gradients_are_of_what_was_drawn():
     def loss(x: Any, w: Any) -> Any:
         return (x * w * uniform_number() + w * random.randint(1, 5)).sum()
 
-    compiled, grads = opweave.compile(loss, fullgraph=True), []
+    compiled, grads = opweave.compile(loss, fullgraph=True), list[Any]()
     for function in (compiled, loss):
         random.seed(1)
-        w = opweave.ones(4, requires_grad=True)
+        w: Any = opweave.ones(4, requires_grad=True)
         for _ in range(3):
             function(X, w).backward()
         grads.append(w.grad.tolist())
@@ -190,13 +190,13 @@ def test_a_way_back_that_draws_runs_in_parts():
             return x * 2
 
         @staticmethod
-        def backward(ctx: Any, grad: Any) -> Any:
-            return grad * random.random()
+        def backward(ctx: Any, *grads: Any) -> Any:
+            return grads[0] * random.random()
 
     compiled = opweave.compile(lambda x: Noisy.apply(x).sum())
     values = set()
     for _ in range(4):
-        x = opweave.ones(3, requires_grad=True)
+        x: Any = opweave.ones(3, requires_grad=True)
         compiled(x).backward()
         values.add(float(x.grad[0]))
     assert len(values) == 4
