@@ -50,9 +50,14 @@ class SymNumber(Symbolic):
         return self.env.hint_of(self.expr)
 
     @property
+    def __class__(self) -> Any:  # type: ignore[override]  # what `isinstance` asks besides the type
+        """The class of Python's number, for code of the user's in a trace that gets compiled."""
+        return _CLASSES[self.kind] if _is_kept() else type(self)
+
+    @property
     def plain(self) -> Any:
         """Its number, which becomes fixed."""
-        return {"int": int, "float": float, "bool": bool}[self.kind](self)  # type: ignore[call-overload]  # they have one
+        return _CLASSES[self.kind](self)
 
     def __repr__(self) -> str:
         return repr(self.plain) if _is_kept() else self.env.text(self.expr)
@@ -70,6 +75,7 @@ class SymNumber(Symbolic):
         raise ArgumentError("a symbolic number cannot be pickled: it belongs to a trace", got=repr(self))
 
 
+_CLASSES: dict[str, Any] = {"int": int, "float": float, "bool": bool}
 _TEXTS = frozenset({"__repr__", "__str__", "__format__"})
 
 
@@ -78,8 +84,6 @@ def _is_kept() -> bool:
 
     What it gets is the same in all later calls: then it has to be that of the number itself.
     """
-    if not any(getattr(mode, "compiling", False) for mode in state.modes):
-        return False
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         code = frame.f_code
@@ -87,7 +91,7 @@ def _is_kept() -> bool:
             if is_own_file(code.co_filename):
                 return False
             if str(frame.f_globals.get("__name__")).partition(".")[0] not in _LIBRARIES:
-                return True
+                return any(getattr(mode, "compiling", False) for mode in state.modes)
         frame = frame.f_back
     return False
 

@@ -31,6 +31,7 @@ from opweave.runtime.guards import GuardSet
 from opweave.runtime.objects import has_rules
 from opweave.runtime.output import refused
 from opweave.runtime.python_state import PythonState
+from opweave.runtime.reads import scan
 from opweave.runtime.relaid import note_relaid, relaid_among, show_as
 from opweave.runtime.request import Request
 from opweave.runtime.results import Results
@@ -118,11 +119,13 @@ def _captured(request: Request, guards: ValueGuards) -> Captured | None:
         raise too_deep(function, "takes") from None
     explicit = sorted([t for t in guards.tensors if id(t.tensor) in given], key=lambda t: given[id(t.tensor)])
     openness.note(explicit)
+    # What stands for a number has another type, which `isinstance` does not tell.
+    asked = next((site for f in guards.scope.functions if (site := scan(f.__code__).asked_number) is not None), None)
     for t in explicit:
-        t.options = openness.options(t)
+        t.options = openness.options(t) if asked is None else None
     ints = {name: value for name, value in arguments.items() if type(value) is int and name in guards.ints}
     openness.note_ints(ints)
-    opened = [name for name, value in ints.items() if openness.leaves_open(name, value)]
+    opened = [name for name, value in ints.items() if openness.leaves_open(name, value) and asked is None]
     env = openness.env() if opened or any(t.options is not None for t in explicit) else None
     state = PythonState(
         [value for key, (value, _) in guards.seen.items() if key not in guards.books],
@@ -177,6 +180,12 @@ def _captured(request: Request, guards: ValueGuards) -> Captured | None:
                 at=code_site(function.__code__) if isinstance(function, types.FunctionType) else None,
                 hint="return the new value and assign it outside",
             )
+    if asked is not None and mode.shape_env is not None and mode.shape_env.symbols:
+        state.restore()
+        raise UnsupportedError(
+            "compile: the type of a number that depends on data is not int or float", got="type(...) compared with one",
+            at=asked, hint="isinstance(n, int) asks the same, and compiles",
+        )  # fmt: skip
     guards.settle()
     module = GraphModule(constants, graph, name=name)
     module.shape_env = env = mode.shape_env  # made in the trace, where a number depends on data

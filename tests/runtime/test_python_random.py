@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import numbers
 import random
 import threading
 from collections.abc import Callable
@@ -278,3 +279,60 @@ def test_lists_of_open_sizes_index():
         x = X[:rows]
         assert compiled(x).tolist() == (x[[rows - 1, 0]] * x[:, [3]][:2]).tolist()
     assert len(compiled.entries) == 1
+
+
+def matched(n: Any) -> int:
+    match n:
+        case int():
+            return 2
+        case float():
+            return 3
+    return 4
+
+
+#: What a number is: a function of it, and whether that leaves sizes open.
+KINDS: dict[str, tuple[Callable[[Any], int], bool]] = {
+    "int": (lambda n: 2 if isinstance(n, int) else 3, True),
+    "float": (lambda n: 2 if isinstance(n, float) else 3, True),
+    "several": (lambda n: 2 if isinstance(n, (str, int, float)) else 3, True),
+    "abstract": (lambda n: 2 if isinstance(n, numbers.Integral) else 3, True),
+    "class": (lambda n: 2 if n.__class__ is int else 3, True),
+    "match": (matched, True),
+    "type": (lambda n: 2 if type(n) is int else 3, False),
+    "equal types": (lambda n: 2 if type(n) == int else 3, False),  # noqa: E721 - as people write it
+    "types": (lambda n: 2 if type(n) in (float, bool) else 3, False),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_sizes_are_ints(name):
+    kind, stays_open = KINDS[name]
+    compiled = opweave.compile(lambda x: x * kind(x.shape[0]), dynamic=True, fullgraph=True)
+    for size in (5, 3, 4):
+        assert compiled(opweave.ones(size)).tolist() == [float(kind(size))] * size
+    assert (len(compiled.entries) == 1) is stays_open
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("number", ["an item", "drawn", "drawn int"])
+def test_numbers_that_depend_on_data_are_what_they_are(name, number):
+    kind, stays_open = KINDS[name]
+    read: Callable[[Any], Any] = {
+        "an item": lambda x: x.sum().item(), "drawn": lambda x: random.random(), "drawn int": lambda x: randrange(9),
+    }[number]  # fmt: skip
+
+    def function(x: Any) -> Any:
+        return x * kind(read(x))
+
+    same_as_eager(function, False)
+    if stays_open:
+        same_as_eager(function, True)
+    else:
+        with pytest.raises(OpweaveError, match="isinstance"):
+            opweave.compile(function, fullgraph=True)(X)
+
+
+def test_an_open_int_is_an_int():
+    compiled = opweave.compile(lambda x, n: x * n if isinstance(n, int) else x, dynamic=True)
+    for n in (3, 4, 5):
+        assert compiled(opweave.ones(2), n).tolist() == [float(n)] * 2
