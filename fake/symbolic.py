@@ -13,13 +13,17 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from opweave.registry.errors import ArgumentError, ShapeError
+from opweave.registry.errors import ArgumentError, ShapeError, is_own_file
+from opweave.registry.keys import state
 from opweave.registry.symbolic import Symbolic
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from opweave.fake.shape_env import ShapeEnv
 
 
@@ -45,17 +49,55 @@ class SymNumber(Symbolic):
         """Its value for the example; None where it depends on data."""
         return self.env.hint_of(self.expr)
 
+    @property
+    def __class__(self) -> Any:  # type: ignore[override]  # what `isinstance` asks besides the type
+        """The class of Python's number, for code of the user's in a trace that gets compiled."""
+        return _CLASSES[self.kind] if _is_kept() else type(self)
+
+    @property
+    def plain(self) -> Any:
+        """Its number, which becomes fixed."""
+        return _CLASSES[self.kind](self)
+
     def __repr__(self) -> str:
-        return self.env.text(self.expr)
+        return repr(self.plain) if _is_kept() else self.env.text(self.expr)
 
     def __format__(self, spec: str) -> str:
-        return format(repr(self), spec)
+        return format(self.plain, spec) if _is_kept() else format(self.env.text(self.expr), spec)
+
+    def __hash__(self) -> int:
+        return hash(self.plain) if _is_kept() else hash(self.expr)
 
     def __deepcopy__(self, memo: Any) -> Any:
         return self
 
     def __reduce__(self) -> Any:
         raise ArgumentError("a symbolic number cannot be pickled: it belongs to a trace", got=repr(self))
+
+
+_CLASSES: dict[str, Any] = {"int": int, "float": float, "bool": bool}
+_TEXTS = frozenset({"__repr__", "__str__", "__format__"})
+
+
+def _is_kept() -> bool:
+    """Whether code of the user's asks for a text, or for a place in a set, in a trace that gets compiled.
+
+    What it gets is the same in all later calls: then it has to be that of the number itself.
+    """
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name not in _TEXTS:
+            if is_own_file(code.co_filename):
+                return False
+            if str(frame.f_globals.get("__name__")).partition(".")[0] not in _LIBRARIES:
+                return any(getattr(mode, "compiling", False) for mode in state.modes)
+        frame = frame.f_back
+    return False
+
+
+#: What stands between who asks and a number: `collections`, say, or `pprint`.
+_LIBRARIES = sys.stdlib_module_names - {"__main__"}
 
 
 def _binary(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
@@ -98,8 +140,7 @@ class _Arithmetic(SymNumber):
     __lt__, __le__ = _relation("lt"), _relation("le")
     __gt__, __ge__ = _relation("gt"), _relation("ge")
 
-    def __hash__(self) -> int:
-        return hash(self.expr)
+    __hash__ = SymNumber.__hash__
 
     def __neg__(self) -> Any:
         return self.env.binary("mul", self, -1)
@@ -232,8 +273,7 @@ class SymBool(SymNumber):
     def __bool__(self) -> bool:
         return self.env.decide(self.expr, self.of_size)
 
-    def __hash__(self) -> int:
-        return hash(self.expr)
+    __hash__ = SymNumber.__hash__
 
     def __and__(self, other: Any) -> Any:
         return self.env.logical("and", self, other)

@@ -7,8 +7,9 @@
             return super().__torch_function__(func, types, args, kwargs)
 
 An object is asked where it is an argument, or an item of a list or tuple that is one: a tensor of a subclass about
-functions, methods, operators and attributes, any other object about functions. Functions of `nn.functional` are asked
-about by the ops that they are written with.
+functions, methods, operators and attributes, any other object about functions. A mode is asked about all of these, of
+plain tensors too. Objects that are no tensors are asked about functions of `nn.functional` by the ops that these are
+written with, as long as there is neither a mode nor a tensor of a subclass.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+from opweave.registry.asking import asking_functions
+from opweave.registry.loading import load_heavy
 from opweave.registry.op import registry
 from opweave.registry.ops import surface
 from opweave.registry.overriding import (
@@ -158,6 +161,11 @@ def _functions() -> dict[Any, str]:
     return found
 
 
+def _functionals() -> dict[Any, str]:
+    """Those of `nn.functional`."""
+    return {function: f"opweave.nn.functional.{function.__name__}" for function in asking_functions()}
+
+
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
     """Whether a function is a method of `Tensor`, or the `__get__` of an attribute.
 
@@ -177,15 +185,15 @@ def resolve_name(f: Callable[..., Any]) -> str | None:
     >>> opweave.overrides.resolve_name(opweave.Tensor.add_), opweave.overrides.resolve_name(opweave.softmax)
     ('opweave.Tensor.add_', 'opweave.softmax')
     """
-    if f in _functions():
-        return _functions()[f]
+    for names in (_functions(), _functionals()):
+        if f in names:
+            return names[f]
     if f in _members():
         name = _members()[f]
         return f"opweave.Tensor.{name}" + (".__get__" if isinstance(f, types.MethodWrapperType) else "")
     return str(f) if f in registry.packets.values() else None
 
 
-@functools.cache
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     """The functions and methods that are asked about, by what they are of.
 
@@ -193,8 +201,12 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     --------
     >>> opweave.softmax in opweave.overrides.get_overridable_functions()[opweave]
     True
+    >>> opweave.nn.functional.relu in opweave.overrides.get_overridable_functions()[opweave.nn.functional]
+    True
     """
-    return {sys.modules["opweave"]: list(_functions()), Tensor: [member for member in _members() if _is_public(member)]}
+    functional = load_heavy("opweave.nn.functional")
+    members = [member for member in _members() if _is_public(member)]
+    return {sys.modules["opweave"]: [*_functions()], functional: [*_functionals()], Tensor: members}
 
 
 def _is_public(member: Any) -> bool:

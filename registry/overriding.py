@@ -122,6 +122,12 @@ def asking_kernel(op: Any, bits: int) -> Callable[..., Any]:
     return call
 
 
+#: Called with 1 when a mode is entered, with -1 when it is left; and when the first tensor of a subclass is made.
+#: `registry.asking` puts functions there.
+when_entered: list[Callable[[int], None]] = []
+when_subclassed: list[Callable[[], None]] = []
+
+
 # ---- modes ---------------------------------------------------------------------------------------------------------
 
 
@@ -151,6 +157,8 @@ class TorchFunctionMode:
     def __enter__(self) -> Self:
         state.function_modes = [*state.__dict__.get("function_modes", ()), self]  # type: ignore[attr-defined]
         state.include |= FUNCTION_MODE
+        for function in when_entered:
+            function(1)
         return self
 
     @surely
@@ -162,6 +170,8 @@ class TorchFunctionMode:
             state.function_modes = rest  # type: ignore[attr-defined]
             if not rest:
                 state.include &= ~FUNCTION_MODE
+            for function in when_entered:
+                function(-1)
 
 
 class _Outside:

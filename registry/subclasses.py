@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import types as python_types
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -11,7 +12,7 @@ from opweave.registry.errors import ArgumentError, UnsupportedError
 from opweave.registry.keys import OVERRIDDEN, PYTHON_BIT, state
 from opweave.registry.op import ops
 from opweave.registry.overridable import TensorMeta
-from opweave.registry.overriding import BITS, DisableTorchFunctionSubclass, NoImplementation, called
+from opweave.registry.overriding import BITS, DisableTorchFunctionSubclass, NoImplementation, called, when_subclassed
 from opweave.registry.tensor import Tensor, describe, subclass_bits
 
 
@@ -166,19 +167,50 @@ def _operators() -> set[str]:
     return {*_COMPARISONS, *[f"__{prefix}{name}" for name in both for prefix in ("", "r", "i")]}
 
 
-def _make_asking() -> type:
-    """The class that stands in front of `Tensor` among the bases of subclasses."""
-    table: dict[str, Any] = {"__slots__": (), "_override_bits": OVERRIDDEN, "__module__": __name__}
-    operators = _operators()
+class _Bits:
+    """The bits of tensors of subclasses, which are asked for when one is made.
+
+    It stays what it is: no base of a subclass names the class that has it, so they would not see another attribute.
+    """
+
+    asked = False
+
+    def __get__(self, instance: Any, owner: Any = None) -> int:
+        if not _Bits.asked:
+            _Bits.asked = True
+            for function in when_subclassed:
+                function()
+        return OVERRIDDEN
+
+
+def has_subclasses() -> bool:
+    """Whether there was a tensor of a subclass that is asked."""
+    return _Bits.asked
+
+
+@functools.cache
+def asked_members() -> dict[str, Any]:
+    """The methods and attributes of `Tensor` that are asked about, by name."""
+    found: dict[str, Any] = {}
     for kind in reversed(Tensor.__mro__[:-1]):
         for name, value in vars(kind).items():
             is_public = not name.startswith("_") or name.startswith("__") or name in ("_base", "_version")
             if not is_public or name in _OWN or isinstance(value, (staticmethod, classmethod)):
                 continue
-            if hasattr(type(value), "__set__") and type(value) is property:
-                table[name] = _Attribute(value)
-            elif callable(value) and hasattr(type(value), "__get__"):
-                table[name] = (_Operator if name in operators else _Method)(value)
+            if type(value) is property or callable(value) and hasattr(type(value), "__get__"):
+                found[name] = value
+    return found
+
+
+def _make_asking() -> type:
+    """The class that stands in front of `Tensor` among the bases of subclasses."""
+    table: dict[str, Any] = {"__slots__": (), "_override_bits": _Bits(), "__module__": __name__}
+    operators = _operators()
+    for name, value in asked_members().items():
+        if type(value) is property:
+            table[name] = _Attribute(value)
+        else:
+            table[name] = (_Operator if name in operators else _Method)(value)
     table |= {"__reduce__": _reduce, "__deepcopy__": _deepcopy, "__iter__": _iterate, "__hash__": Tensor.__hash__}
     return TensorMeta("TensorBase", (Tensor,), table)
 

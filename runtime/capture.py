@@ -20,19 +20,22 @@ from opweave.registry.errors import UnrecordedError, UnsupportedError
 from opweave.registry.interrupts import allowed, contextmanager
 from opweave.registry.keys import GRAD, OVERRIDDEN, state as threads
 from opweave.registry.op import OpOverload
+from opweave.registry.patches import replaced
 from opweave.registry.tensor import Tensor, describe
 from opweave.runtime.backward import Backward
 from opweave.runtime.containers import Rebuild, tensors_of
 from opweave.runtime.dependencies import guards_of, name_of, too_deep
+from opweave.runtime.draws import Draws
 from opweave.runtime.gradients import Inputs, assign, forget, trace_back
 from opweave.runtime.guards import GuardSet
 from opweave.runtime.objects import has_rules
 from opweave.runtime.output import refused
 from opweave.runtime.python_state import PythonState
+from opweave.runtime.reads import scan
 from opweave.runtime.relaid import note_relaid, relaid_among, show_as
 from opweave.runtime.request import Request
 from opweave.runtime.results import Results
-from opweave.runtime.sources import NumberInput, Scope, TensorInput, brief, code_site
+from opweave.runtime.sources import NumberInput, Scope, Source, TensorInput, brief, code_site
 from opweave.runtime.values import ValueGuards
 from opweave.runtime.watching import watched
 from opweave.tracer.graph import Graph
@@ -79,6 +82,8 @@ class Captured:
     shape_env: ShapeEnv | None = None
     numbers: list[NumberInput] = field(default_factory=list)
     relaid: list[tuple[int, int]] = field(default_factory=list)
+    #: What calls draw, in order.
+    draws: list[Source] = field(default_factory=list)
 
 
 def capture(request: Request, guards: ValueGuards) -> Captured:
@@ -114,11 +119,13 @@ def _captured(request: Request, guards: ValueGuards) -> Captured | None:
         raise too_deep(function, "takes") from None
     explicit = sorted([t for t in guards.tensors if id(t.tensor) in given], key=lambda t: given[id(t.tensor)])
     openness.note(explicit)
+    # What stands for a number has another type, which `isinstance` does not tell.
+    asked = next((site for f in guards.scope.functions if (site := scan(f.__code__).asked_number) is not None), None)
     for t in explicit:
-        t.options = openness.options(t)
+        t.options = openness.options(t) if asked is None else None
     ints = {name: value for name, value in arguments.items() if type(value) is int and name in guards.ints}
     openness.note_ints(ints)
-    opened = [name for name, value in ints.items() if openness.leaves_open(name, value)]
+    opened = [name for name, value in ints.items() if openness.leaves_open(name, value) and asked is None]
     env = openness.env() if opened or any(t.options is not None for t in explicit) else None
     state = PythonState(
         [value for key, (value, _) in guards.seen.items() if key not in guards.books],
@@ -126,12 +133,19 @@ def _captured(request: Request, guards: ValueGuards) -> Captured | None:
         guards.scope,
     )
     books = [(guards.seen[key][0], PythonState([guards.seen[key][0]], [], Scope())) for key in guards.books]
-    watching = also.watching or guards.calls_back or also.ran is not None
+    also.draws = bool(guards.draws)
+    watching = also.watching or guards.calls_back or also.ran is not None or bool(replaced())
     trace = _Trace(function, arguments, request.caller(), guards, explicit, opened)
     try:
         names = [identifier(t.source.text) for t in explicit]
         mode = FakeTensorMode(shape_env=env, make_env=openness.env)
-        with refused(guards), trace.inputs.apart(), _ops_used() as ops, watched(watching) as watch:
+        with (
+            refused(guards),
+            trace.inputs.apart(),
+            trace.draws.installed(),
+            _ops_used() as ops,
+            watched(watching) as watch,
+        ):
             values: list[Any] = [_opened(t, mode) for t in explicit]
             numbers = [] if env is None else [_number(name, ints[name], guards, env) for name in opened]
             values += [number.value for number in numbers]
@@ -166,13 +180,21 @@ def _captured(request: Request, guards: ValueGuards) -> Captured | None:
                 at=code_site(function.__code__) if isinstance(function, types.FunctionType) else None,
                 hint="return the new value and assign it outside",
             )
+    if asked is not None and mode.shape_env is not None and mode.shape_env.symbols:
+        state.restore()
+        raise UnsupportedError(
+            "compile: the type of a number that depends on data is not int or float", got="type(...) compared with one",
+            at=asked, hint="isinstance(n, int) asks the same, and compiles",
+        )  # fmt: skip
     guards.settle()
     module = GraphModule(constants, graph, name=name)
     module.shape_env = env = mode.shape_env  # made in the trace, where a number depends on data
     forget(graph)
     ops.update(_ops_of(graph))
-    inputs = _lift(module, [*explicit, *numbers], guards)
-    return Captured(module, inputs, guards, trace.result, trace.backward, ops, env, numbers, trace.relaid)
+    drawn = trace.draws.inputs
+    inputs = _lift(module, [*explicit, *numbers], [*guards.tensors, *drawn])
+    draws = [each.source for each in drawn]
+    return Captured(module, inputs, guards, trace.result, trace.backward, ops, env, numbers, trace.relaid, draws)
 
 
 class _Trace:
@@ -218,6 +240,7 @@ class _Trace:
         self.function, self.arguments, self.call = function, arguments, call
         self.guards, self.explicit, self.opened = guards, explicit, opened
         self.inputs = Inputs(name_of(function), guards.tensors)
+        self.draws = Draws(guards)
         self.renewed: list[tuple[PythonState, dict[int, Any]]] = []
 
     def run(self, *values: Any) -> list[Any]:
@@ -258,7 +281,8 @@ class _Trace:
             if t.tensor.__dict__:  # attributes of the user's
                 fake.__dict__.update({name: rebuild(v) for name, v in t.tensor.__dict__.items()})
         self.inputs.enter(pairs)
-        value = self.call(rebuilt)
+        with self.draws.called():
+            value = self.call(rebuilt)
         known = {id(fake): t.source.var for t, fake in pairs}
         known.update({id(v): source.var for v, source in guards.seen.values() if source.bound})
         known.update({id(new): guards.seen[old][1].var for old, new in rebuild.made.items() if old in guards.seen})
@@ -351,13 +375,13 @@ def _ops_of(graph: Graph) -> dict[OpOverload, int]:
 
 
 def _lift(
-    module: GraphModule, explicit: list[TensorInput | NumberInput], guards: GuardSet
+    module: GraphModule, explicit: list[TensorInput | NumberInput], outside: list[TensorInput]
 ) -> list[TensorInput | NumberInput]:
     """Make an input of every outside tensor the graph holds as a constant, if a variable leads to it."""
     inputs = list(explicit)
     graph = module.graph
     placeholders = graph.placeholders()
-    by_tensor = {id(t.tensor): t for t in guards.tensors}
+    by_tensor = {id(t.tensor): t for t in outside}
     lifted: dict[int, Any] = {}
     for node in [n for n in graph if n.op == "get_attr"]:
         tensor = module.constants[node.target]

@@ -129,6 +129,8 @@ class ClassFacts:
         self._all = _all_names(kind) if closed else None
         offset = _tag_offset()
         self.tag: Any = [0] if offset is None else _word(kind, offset)
+        #: What holds of its bases besides, whose changes move its version, too.
+        self.below: list[ClassFacts] = []
         #: The version at which all this was last found to hold.
         self.known = [self.tag[0] or -1]
 
@@ -171,7 +173,7 @@ class ClassFacts:
             before, after = old.get(key, MISSING), now.get(key, MISSING)
             if not self._same(before, after):
                 return f"{key[1].__name__}.{key[0]} {brief(before)} → {brief(after)}"
-        return None
+        return next((text for facts in self.below if (text := facts.difference()) is not None), None)
 
     def _same(self, before: Any, after: Any) -> bool:
         if before is after:
@@ -182,6 +184,10 @@ class ClassFacts:
             return True  # its own guard looks at what is there now
         token = scalar_token(before)
         return token is not None and token == scalar_token(after)
+
+
+class OwnFacts(ClassFacts):
+    """Of a class of this library's, which a text tells by its name where nobody replaced anything in it."""
 
 
 def _all_names(kind: type) -> tuple[tuple[str, ...], ...]:

@@ -361,8 +361,9 @@ class CompiledFunction(Generic[P, R]):
         except Exception as error:
             let_through(error)
             # Python's own may come of what stands for numbers while tracing, and so may dtypes that are not known. Ours
-            # say what is wrong with a call, an op or its rules.
-            if self._fullgraph or (isinstance(error, OpweaveError) and not isinstance(error, DTypeError)):
+            # say what is wrong with a call, an op or its rules, or with what stands for a random number.
+            own = isinstance(error, OpweaveError) and not isinstance(error, DTypeError) and not self._also.draws
+            if self._fullgraph or own:
                 raise
             return error.with_traceback(None)
         if not self._fullgraph and (cause := _undecided(entry)) is not None:

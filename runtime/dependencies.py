@@ -18,6 +18,7 @@ from opweave.registry.errors import Site, UnsupportedError
 from opweave.registry.interrupts import let_through
 from opweave.registry.keys import BATCHED_BIT
 from opweave.registry.op import Namespace, Ops
+from opweave.runtime.draws import drawing
 from opweave.runtime.objects import refuse_impure, unrecorded
 from opweave.runtime.purity import asking_names, impure
 from opweave.runtime.reads import Name, scan
@@ -227,7 +228,10 @@ class _Roots:
         source = self.variables.get(key)
         if source is None:
             source = self.variables[key] = guards.source(load, variable, name.site)
-            if isinstance(value, types.ModuleType):
+            stand_in = drawing(value) if isinstance(holder, dict) else None
+            if stand_in is not None:
+                guards.draw(source, holder, variable, stand_in)
+            elif isinstance(value, types.ModuleType):
                 guards.same(source, value)
             else:
                 guards.visit(source, value)

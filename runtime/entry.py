@@ -32,9 +32,10 @@ from typing import Any
 from opweave.registry.dataclass import dataclass
 from opweave.registry.interrupts import let_through
 from opweave.registry.op import OpOverload, registry
+from opweave.registry.patches import difference, replaced
 from opweave.runtime.context import NAMES, Context
 from opweave.runtime.guards import GuardSet
-from opweave.runtime.sources import MISSING, NumberInput, TensorInput
+from opweave.runtime.sources import MISSING, NumberInput, Source, TensorInput
 
 _LOOKUP = (KeyError, IndexError, AttributeError, ValueError, TypeError, RuntimeError)
 _GLOBALS = {
@@ -198,12 +199,16 @@ class Entry:
     builtins: int = field(default_factory=lambda: registry.builtin_version)
     #: What was registered for whole keys.
     fallbacks: Any = field(default_factory=lambda: registry.fallbacks)
+    #: The functions of this library that users had replaced.
+    patches: Any = field(default_factory=replaced)
     #: Cleared when an op it used was registered anew: it can never be used again.
     alive: bool = True
     #: Registry version at which `ops` was last found unchanged; a one-element list that the predicate reads.
     checked: list[int] = field(default_factory=lambda: [registry.version])
     #: Why the versions before it did not fit the call that it was made for, newest first.
     reasons: tuple[str, ...] = ()
+    #: What each call draws by Python's generators, once the guards hold.
+    draws: list[Source] = field(default_factory=list)
     #: How it is differentiated, where it is.
     backward: Any = None
     _why: Callable[..., tuple[int, Any]] | None = None
@@ -253,6 +258,9 @@ class Entry:
         if self.builtins != registry.builtin_version or self.fallbacks is not registry.fallbacks:
             self.alive = False
             return "built-in ops were changed"
+        patched = difference(self.patches)
+        if patched is not None:  # which may be undone
+            return patched
         self.checked[0] = version
         return None
 
@@ -337,7 +345,8 @@ def build(
 
 def _call_lines(entry: Entry, indent: str) -> list[str]:
     inputs = ", ".join(t.source.var for t in entry.inputs)
-    return [f"{indent}_ow_o = _ow_e{entry.index}_run({inputs})", f"{indent}return {entry.result}"]
+    drawn = [f"{indent}{source.var} = {source.load}" for source in entry.draws]
+    return [*drawn, f"{indent}_ow_o = _ow_e{entry.index}_run({inputs})", f"{indent}return {entry.result}"]
 
 
 def _define(name: str, text: str, constants: dict[str, Any]) -> Callable[..., Any]:

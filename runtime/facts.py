@@ -31,11 +31,12 @@ from opweave.registry.keys import GRAD, set_mode
 from opweave.registry.native_kernel import native_kernel
 from opweave.registry.op import Namespace, OpOverload, Ops, registry
 from opweave.registry.packet import OpOverloadPacket
+from opweave.registry.patches import replaced
 from opweave.registry.replay import Function
-from opweave.runtime.classes import ClassFacts, Registered
+from opweave.runtime.classes import ClassFacts, OwnFacts, Registered
 from opweave.runtime.context import Context
 from opweave.runtime.exact import scalar_token
-from opweave.runtime.modules import is_module
+from opweave.runtime.modules import is_module, is_optimizer
 from opweave.runtime.purity import is_library
 from opweave.runtime.request import Request
 from opweave.runtime.values import ValueGuards
@@ -55,6 +56,10 @@ _IN_C = (
     types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType,
     types.GetSetDescriptorType, types.MemberDescriptorType,
 )  # fmt: skip
+
+
+#: What else than functions classes of modules have.
+_DATA = (type, property, types.GetSetDescriptorType, types.MemberDescriptorType)
 
 
 class Untellable(Exception):
@@ -111,14 +116,21 @@ def _is_looked_into(kind: type) -> bool:
 
 
 def _has_its_own(owner: Any, module: str) -> bool:
-    """Whether the functions of a library's class or module, and their code, are of its package."""
+    """Whether the functions of a library's class or module, and their code, are those that it was written with."""
     package = module.partition(".")[0]
     folder = os.path.dirname(getattr(sys.modules.get(package), "__file__", None) or "") + os.sep
+    own = isinstance(owner, type) and is_module(owner)
     for value in vars(owner).values():
+        if isinstance(value, (staticmethod, classmethod)):
+            value = value.__func__
         if type(value) is types.FunctionType:
             file = value.__code__.co_filename
             if (value.__module__ or "").partition(".")[0] != package or not file.startswith((folder, "<")):
                 return False
+            if own and value.__qualname__ != f"{owner.__qualname__}.{value.__name__}":  # that of another class
+                return False
+        elif own and not isinstance(value, _DATA) and (callable(value) or hasattr(type(value), "__get__")):
+            return False
     return True
 
 
@@ -185,7 +197,8 @@ class _Describe:
         if kind is types.BuiltinFunctionType:
             return self._builtin(value)
         if kind is types.MethodType and isinstance(value.__self__, ClassFacts):
-            return self._class_facts(value.__self__)
+            facts = value.__self__
+            return self(facts.kind) if isinstance(facts, OwnFacts) else self._class_facts(facts)
         if isinstance(value, types.ModuleType) and is_library(kind.__module__):  # one that stands for another
             return f"module {value.__name__} of {self(kind)}"
         if kind is types.CellType:
@@ -243,7 +256,7 @@ class _Describe:
         if kind.__module__ == "builtins" and not kind.__flags__ & _OF_THE_HEAP:  # NoneType has no name there
             return f"class {kind.__qualname__}"
         if is_library(kind.__module__):
-            if is_module(kind) and not self._is_as_it_came(kind):
+            if (is_module(kind) or is_optimizer(kind)) and not self._is_as_it_came(kind):
                 raise Untellable(f"a {kind.__qualname__} whose methods were replaced")
             try:
                 return f"class {_found(kind.__module__, kind.__qualname__, kind)}"
@@ -274,7 +287,7 @@ class _Describe:
         functional = sys.modules.get("opweave.nn.functional")
         if functional is not None and functional not in self.own:
             self.own[functional] = _has_its_own(functional, functional.__name__)
-        return all(self.own.get(owner, True) for owner in (*kind.__mro__, functional))
+        return not replaced() and all(self.own.get(owner, True) for owner in (*kind.__mro__, functional))
 
     def _class_facts(self, facts: ClassFacts) -> str:
         """What names give in a class and its bases."""

@@ -95,6 +95,8 @@ class GuardSet:
         #: Whether gradients of all tensors are guarded, and the ids of those whose are.
         self.asks_gradients = False
         self.gradients: set[int] = set()
+        #: The names that lead to functions that draw random numbers: a namespace, the name in it, what stands for it.
+        self.draws: list[tuple[dict[str, Any], str, Any]] = []
         #: Called once the trace is done, for what tracing itself moves.
         self.late: list[Callable[[], None]] = []
         self._constant_names: dict[int, str] = {}

@@ -12,7 +12,7 @@ import operator
 import types
 from typing import Any
 
-from opweave.runtime.classes import static_lookup
+from opweave.runtime.classes import OwnFacts, static_lookup
 from opweave.runtime.objects import ObjectGuards
 from opweave.runtime.purity import is_library
 from opweave.runtime.reads import scan
@@ -21,9 +21,11 @@ from opweave.runtime.sources import MISSING, Source, brief
 _STORES = ("_parameters", "_buffers", "_modules")
 #: What stands in no dict of its own and decides what a call runs, even where a module has it not.
 _ALWAYS = frozenset({"training", "forward", "_hooked"})
-_HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
+_HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks", "_node_hooks")
 #: What calls do not read.
 _BOOKS = frozenset({"_non_persistent_buffers_set", *_STORES})
+#: What reading a class may give it.
+_OF_CLASSES = frozenset({"__annotations__", "__abstractmethods__", "_abc_impl"})
 _SIMPLE = (bool, int, str, type(None))
 
 
@@ -44,6 +46,10 @@ def is_optimizer(kind: type) -> bool:
     return hasattr(kind, "__opweave_optimizer__")
 
 
+def _never(attribute: Any) -> bool:
+    return False
+
+
 class ModuleGuards(ObjectGuards):
     """Guards of modules and of optimizers."""
 
@@ -54,6 +60,7 @@ class ModuleGuards(ObjectGuards):
         if not is_library(kind.__module__):
             self.user_class(kind, source.site)
             self.instance(source, value)
+        self._own_classes(kind, source)
         where = self.source(f"{source.var}.__dict__['state']", f"{source.text}.state", source.site)
         self.get(where)
         count, text, state = len(value.state), source.text, value.state
@@ -82,6 +89,11 @@ class ModuleGuards(ObjectGuards):
         self.exact_type(source, value)
         if not is_library(kind.__module__):
             self.user_class(kind, source.site)
+        self._own_classes(kind, source)
+        if kind._hooked:
+            for which, hooks in vars(kind._hooks_of_all).items():
+                name = self.constant(hooks)
+                self.visit(Source(name, f"{which} hooks of all modules", source.site, name, bound=True), hooks)
         names = self._names(kind, own)
         simple = [name for name in own if name in names and type(own[name]) in _SIMPLE]
         self._simple(source, own, simple)
@@ -92,6 +104,24 @@ class ModuleGuards(ObjectGuards):
         for store in _STORES:
             if store in own:
                 self._store(source, store, own[store])
+
+    def _own_classes(self, kind: type, source: Source) -> None:
+        """Guard what this library's classes give to a class, each once: nothing else sees methods being replaced."""
+        own = [base for base in kind.__mro__ if is_library(base.__module__) and base is not object]
+        for base in own:
+            if any(issubclass(other, base) for other in own if other is not base) or ("methods", base) in self._once:
+                continue
+            self._once.add(("methods", base))
+            names = {name for each in base.__mro__ if each is not object for name in vars(each)} - _OF_CLASSES
+            facts = OwnFacts(base, names, _never)
+            derived = next((each for each in self.class_facts if each.kind is kind and kind is not base), None)
+            if derived is not None:
+                derived.below.append(facts)
+            else:
+                name = self.constant(base)
+                self.facts(Source(name, base.__name__, source.site, name, bound=True), facts)
+            modules = {getattr(value, "__module__", None) for _, _, value in facts.found}
+            self.calls_back |= any(not is_library(module) for module in modules - {None})
 
     def _names(self, kind: type, own: dict[str, Any]) -> frozenset[str]:
         """The attributes, other than parameters, buffers and modules, that a call may read."""

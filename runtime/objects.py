@@ -22,6 +22,7 @@ from opweave.registry.packet import OpOverloadPacket
 from opweave.registry.replay import Function
 from opweave.registry.tensor import Tensor
 from opweave.runtime.classes import CONSTRUCTORS, RARE, SPECIAL, ClassFacts, Registered, static_lookup
+from opweave.runtime.draws import drawing
 from opweave.runtime.exact import scalar_token
 from opweave.runtime.purity import asking_names, asks, impure, is_library, may_call_back
 from opweave.runtime.sources import MISSING, Source, brief, code_site
@@ -373,7 +374,10 @@ class ObjectGuards(WorldGuards):
     def _class_attribute(self, base: type, name: str, value: Any, site: Site) -> None:
         site = self.scope.attributes.get(name, site)
         text, owner = f"{base.__name__}.{name}", self.constant(base)
-        if isinstance(value, (types.FunctionType, staticmethod, classmethod)):
+        if isinstance(getattr(value, "__func__", value), _BOUND):  # nothing else tells of the object
+            held = value if isinstance(value, _BOUND) else value.__func__
+            self.visit(Source("", text, site, self.constant(held), bound=True), held)
+        elif isinstance(value, (types.FunctionType, staticmethod, classmethod)):
             self.walk(value, site)
         elif isinstance(value, property):
             for part in (value.fget, value.fset, value.fdel):
@@ -457,6 +461,12 @@ class ObjectGuards(WorldGuards):
             else:
                 self.look_into(where, value)
             return
+        stand_in = drawing(value)
+        if stand_in is not None:
+            if (id(module), name) not in self._once:
+                self._once.add((id(module), name))
+                self.draw(self.source(load, text, site), vars(module), name, stand_in)
+            return
         if library:
             for each in path[:2]:
                 if impure(module.__name__, each):
@@ -526,6 +536,7 @@ _OF_CLASSES = ("__name__", "__qualname__", "__doc__", "__module__", "__annotatio
 _FUNCTIONS = (types.FunctionType, types.MethodType)
 _EMPTY_CELL = types.CellType()
 _CODE = (types.FunctionType, staticmethod, classmethod, property, functools.cached_property)
+_BOUND = (types.BuiltinFunctionType, types.MethodType)
 _TOKEN = abc.get_cache_token
 
 

@@ -30,6 +30,7 @@ _PUSHES = frozenset({"LOAD_CONST", "LOAD_FAST", *_LOADS_GLOBAL, *_LOADS_CELL})
 _CALLS = frozenset({"PRECALL", "CALL"})
 _COMPARES = frozenset({"IS_OP", "COMPARE_OP", "CONTAINS_OP"})
 _TENSORS = frozenset({"Tensor", "Parameter"})
+_NUMBERS = frozenset({"int", "float", "bool"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,8 @@ class CodeReads:
         Attribute names read from something other than a variable from outside or `self`.
     asked_type : Site or None
         Where the code compares `type(...)` with a class of tensors.
+    asked_number : Site or None
+        Where it does with a class of numbers.
     """
 
     names: tuple[Name, ...]
@@ -107,6 +110,7 @@ class CodeReads:
     catches: bool
     loose: frozenset[str]
     asked_type: Site | None
+    asked_number: Site | None
 
 
 @functools.lru_cache(maxsize=4096)
@@ -136,6 +140,7 @@ def scan(code: CodeType) -> CodeReads:
         found.catches,
         frozenset(found.loose),
         found.asked_type,
+        found.asked_number,
     )
 
 
@@ -156,6 +161,7 @@ class _Found:
         self.catches = False
         self.loose: set[str] = set()
         self.asked_type: Site | None = None
+        self.asked_number: Site | None = None
 
     def add(self, code: CodeType, inner: frozenset[str]) -> None:
         """`inner`: cells made by an enclosing code object of the same function, so not from outside."""
@@ -181,8 +187,12 @@ class _Found:
                     self.loose.add(name)
             elif op in ("STORE_ATTR", "DELETE_ATTR"):
                 self.written.add(name)
-            if op in _COMPARES and _asks_type(instructions[max(at - 12, 0) : at]):
-                self.asked_type = self.asked_type or site
+            if op in _COMPARES:
+                asked = _asked_types(instructions[max(at - 12, 0) : at])
+                if not _TENSORS.isdisjoint(asked):
+                    self.asked_type = self.asked_type or site
+                if not _NUMBERS.isdisjoint(asked):
+                    self.asked_number = self.asked_number or site
             if op == "IS_OP":
                 previous = instructions[at - 1]
                 self.compares_identity |= previous.opname != "LOAD_CONST" or previous.argval not in (
@@ -236,10 +246,10 @@ class _Found:
             self.uses_super |= name == "super"
 
 
-def _asks_type(before: list[dis.Instruction]) -> bool:
-    """Whether what is compared is `type(...)`, and a class of tensors."""
+def _asked_types(before: list[dis.Instruction]) -> set[str]:
+    """The names that stand in a comparison with `type(...)`; none where it has no such call."""
     names = {i.argval for i in before if i.opname in _LOADS_GLOBAL | _LOADS_CELL | _LOADS_ATTRIBUTE}
-    return "type" in names and not _TENSORS.isdisjoint(names)
+    return names if "type" in names else set()
 
 
 def _named_attribute(instructions: list[dis.Instruction], at: int) -> str | None:

@@ -94,6 +94,8 @@ class Results:
     def _dict(self, value: Any, text: str) -> str:
         inner = []
         for key, item in value.items():
+            if isinstance(key, SymNumber):  # the user's dict has it by its number, which is fixed
+                key = key.plain
             literal = repr(key) if type(key) in (int, str) else self.guards.constant(key)
             inner.append(f"{literal}: {self.expression(item, f'{text}[{key!r}]')}")
         body = f"{{{', '.join(inner)}}}"

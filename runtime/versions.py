@@ -16,6 +16,7 @@ from opweave.runtime.aliases import join
 from opweave.runtime.capture import Captured, capture
 from opweave.runtime.context import Context, below_autograd
 from opweave.runtime.dependencies import guards_of
+from opweave.runtime.draws import settled
 from opweave.runtime.entry import Entry
 from opweave.runtime.logging import DEBUG, channel
 from opweave.runtime.recording import counting, is_opaque, running
@@ -75,13 +76,14 @@ def make(request: Request, wanted: Wanted) -> Entry:
         request.index, captured.guards, captured.inputs, captured.result, run, captured.ops, program,
         (keep, partition), context, changes,
     )  # fmt: skip
-    entry.backward = backward
-    if not joined:
+    entry.backward, entry.draws = backward, captured.draws
+    if not joined and not captured.draws:
         wanted.keep(request, entry, captured)
     captured.guards.release()
     for whole in joined.values():
         whole.tensor = None
-    reason = entry.mismatch(request.parameters, request.args, request.kwargs)
+    with settled() if captured.draws else nullcontext():
+        reason = entry.mismatch(request.parameters, request.args, request.kwargs)
     if reason is not None:
         # A name that is loaded when it is first asked for is there at the next call, which is traced again.
         raise UnsupportedError(

@@ -45,6 +45,8 @@ class Known:
     ignored: list[Any] = field(default_factory=list)
     #: Whether gradients were asked for that no name in the code leads to.
     gradients: bool = False
+    #: Whether it may draw random numbers, which stand-ins stand for in traces.
+    draws: bool = False
     #: Whether to look on while traces run: that takes half as long again.
     watching: bool = False
     #: The code that calls were seen to run, where following all that names lead to finds what no guard can tell of;

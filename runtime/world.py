@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from opweave.runtime.draws import StandIn
 from opweave.runtime.guards import GuardSet
 from opweave.runtime.sources import Source, brief
 
@@ -28,6 +29,11 @@ class WorldGuards(GuardSet):
         old = read()
         test = f"{self.constant(read)}() == {self.constant(old)}"
         self.require(test, source, lambda now: f"{text} {brief(old)} → {brief(read())}")
+
+    def draw(self, source: Source, space: dict[str, Any], name: str, stand_in: StandIn) -> None:
+        """Guard a function that draws random numbers, which a trace finds something else for."""
+        self.draws.append((space, name, stand_in))
+        self.same(source, stand_in.function)
 
     def decimals(self, source: Source) -> None:
         """Arithmetic on decimals depends on the thread's context."""

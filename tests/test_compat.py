@@ -155,3 +155,32 @@ def test_names_that_only_compat_has_say_so() -> None:
     with pytest.raises(AttributeError, match=r"opweave\.cuda_is_available\(\)"):
         _ = opweave.cuda  # pyright: ignore[reportAttributeAccessIssue]
     assert not hasattr(opweave, "backends")
+
+
+REPLACING = """
+import opweave.compat
+opweave.compat.install(force=True)
+from unittest import mock
+import torch, torch.nn.functional as F
+from torch.nn.modules.module import register_module_forward_hook
+x, module = torch.tensor([-2.0, 3.0]), torch.nn.LeakyReLU(0.5)
+call = torch.compile(lambda x: module(x), fullgraph=True)
+for where in (F, torch.nn.functional):
+    assert call(x).tolist() == module(x).tolist() == [-1.0, 3.0]
+    with mock.patch.object(where, "leaky_relu", lambda x, *_: x * 7):
+        assert call(x).tolist() == module(x).tolist() == [-14.0, 21.0]
+    before, F.leaky_relu = F.leaky_relu, lambda x, *_: x * 8
+    assert call(x).tolist() == module(x).tolist() == [-16.0, 24.0]
+    F.leaky_relu = before
+with mock.patch("torch.nn.init.kaiming_uniform_", lambda t, **_: torch.nn.init.ones_(t)):
+    assert torch.nn.Linear(2, 1).weight.tolist() == [[1.0, 1.0]]
+assert torch.nn.Linear(2, 1).weight.tolist() != [[1.0, 1.0]]
+with register_module_forward_hook(lambda module, args, out: out + 1):
+    assert call(x).tolist() == [0.0, 4.0]
+assert call(x).tolist() == [-1.0, 3.0]
+"""
+
+
+def test_functions_that_are_replaced_are_called_by_the_modules():
+    done = subprocess.run([sys.executable, "-c", REPLACING], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from opweave.compat.absent import absent
@@ -29,6 +29,7 @@ class Stand(ModuleType):
     def __init__(self, name: str, real: ModuleType | None) -> None:
         super().__init__(name, f"`{name}`, which opweave stands for.")
         self.__dict__["_real"] = real
+        self.__dict__["_covered"] = {}
         self.__dict__["__path__"] = []
         if name == _TOP:
             self.__version__ = VERSION
@@ -66,6 +67,21 @@ class Stand(ModuleType):
         if home is not None:
             return getattr(importlib.import_module(home), name) if home else absent(full)
         raise AttributeError(f"module {self.__name__!r}, which opweave stands for, has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Assign a name; opweave's own code calls by it what takes the place of a function, as PyTorch's does."""
+        super().__setattr__(name, value)
+        real = self.__dict__["_real"]
+        if real is not None and isinstance(found := vars(real).get(name), FunctionType):
+            self.__dict__["_covered"].setdefault(name, found)
+        if name in self.__dict__["_covered"]:
+            setattr(real, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        super().__delattr__(name)
+        covered = self.__dict__["_covered"]
+        if name in covered:
+            setattr(self.__dict__["_real"], name, covered.pop(name))
 
     def __dir__(self) -> list[str]:
         real = self.__dict__["_real"]

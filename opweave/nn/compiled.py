@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+from opweave.nn.modules.hooks import OfAll
 from opweave.nn.modules.module import Module
 from opweave.runtime.compiled import CompiledFunction
 
@@ -22,6 +23,9 @@ class CompiledModule(Module):
     """
 
     _orig_mod: Module
+    #: Hooks of all modules are called for the module, and not for this one as well.
+    _hooked = False
+    _hooks_of_all = OfAll()
 
     def __init__(self, module: Module, compiled: Callable[[Module], CompiledFunction[..., Any]]) -> None:
         super().__init__()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import FunctionType
 from typing import Any
 
 from opweave.nn.activations import (
@@ -128,11 +129,13 @@ from opweave.nn.with_indices import (
     max_pool2d_with_indices as max_pool2d_with_indices,
     max_pool3d_with_indices as max_pool3d_with_indices,
 )
+from opweave.registry.asking import ask_about
 from opweave.registry.autograd.mode import is_grad_enabled, no_grad
 from opweave.registry.binding import writing as _writing
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from opweave.registry.op import ops
 from opweave.registry.ops import surface as _surface
+from opweave.registry.patches import patchable
 from opweave.registry.tensor import Tensor, describe
 
 __all__ = [
@@ -574,6 +577,22 @@ def _bind() -> None:
 
 
 _bind()
+
+
+#: Those that are functions in C in PyTorch.
+_IN_C = frozenset(
+    "adaptive_avg_pool1d avg_pool1d avg_pool2d avg_pool3d bilinear celu_ channel_shuffle conv1d conv2d conv3d "
+    "conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity elu_ gelu hardshrink hardtanh_ "
+    "leaky_relu_ linear logsigmoid native_channel_shuffle one_hot pairwise_distance pdist pixel_shuffle "
+    "pixel_unshuffle prelu relu_ rrelu_ scaled_dot_product_attention selu_ softplus softshrink threshold_".split()
+)
+_ASKED = [
+    value for name, value in [*globals().items()]
+    if type(value) is FunctionType and (name in __all__ or value.__module__.startswith("opweave.nn."))
+    and not name.startswith("_") and name not in ("sigmoid", "tanh")
+]  # fmt: skip
+ask_about(_ASKED, _IN_C)
+patchable(__name__)
 
 
 def __dir__() -> list[str]:

@@ -454,8 +454,8 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
         if data._keys & OVERRIDDEN:
             data = subclasses.as_subclass(data, Tensor)  # what is made is no tensor of a subclass
         return ops.aten._to_copy.default(data, dtype=wanted, device=device)
-    if state.modes and _holds_symbols(data):
-        return _of_symbols(data, wanted, device)
+    if state.modes and holds_symbols(data):
+        return of_symbols(data, wanted, device)
     array = as_array(data, wanted)
     made = Tensor._from_array(array)
     if state.modes:
@@ -466,11 +466,12 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     return made if target.is_host else ops.aten._to_copy.default(made, device=target)
 
 
-def _holds_symbols(data: Any) -> bool:
-    return any(map(_holds_symbols, data)) if type(data) in (list, tuple) else isinstance(data, Symbolic)
+def holds_symbols(data: Any) -> bool:
+    """Whether numbers, in lists, have some among them that a trace does not fix."""
+    return any(map(holds_symbols, data)) if type(data) in (list, tuple) else isinstance(data, Symbolic)
 
 
-def _of_symbols(data: Any, wanted: DType | None, device: Any) -> Tensor:
+def of_symbols(data: Any, wanted: DType | None, device: Any) -> Tensor:
     """A tensor of numbers among which are some that a trace does not fix."""
     if wanted is None:
         kinds = {
@@ -478,7 +479,7 @@ def _of_symbols(data: Any, wanted: DType | None, device: Any) -> Tensor:
         }
         wanted = get_default_dtype() if "float" in kinds else int64 if "int" in kinds else bool_
     if type(data) in (list, tuple):
-        return ops.aten.stack.default([_of_symbols(item, wanted, device) for item in data])
+        return ops.aten.stack.default([of_symbols(item, wanted, device) for item in data])
     return ops.aten.full.default([], data, dtype=wanted, device=device)
 
 

@@ -18,6 +18,7 @@ from opweave.registry.errors import ArgumentError, DTypeError, OutOfRangeError
 from opweave.registry.interrupts import let_through
 from opweave.registry.keys import BATCHED_BIT, state
 from opweave.registry.op import ops
+from opweave.registry.ops.creation import holds_symbols, of_symbols
 from opweave.registry.ops.indexing import MASK_TYPES, has_data, index_tensor
 from opweave.registry.ops.slicing import slice_
 from opweave.registry.promote import as_element_or_infinity
@@ -35,6 +36,8 @@ def _is_sequence_index(index: Any) -> bool:
 
 def _index_of(value: Any, device: Device) -> Tensor:
     """A list or array as an index tensor."""
+    if state.modes and holds_symbols(value):
+        return of_symbols(value, None, device)
     array = np.asarray(value)
     if array.size == 0 and not isinstance(value, np.ndarray):
         array = array.astype(np.int64)

@@ -457,7 +457,8 @@ def _as_called(packet: Any) -> Any:
     """What Python calls an op by: the function of the package, else the method."""
     if packet.namespace != "aten":
         return packet
-    return functions().get(packet.opname) or vars(Tensor).get(packet.opname) or packet
+    found = functions().get(packet.opname) or vars(Tensor).get(packet.opname) or packet
+    return found.__get__ if type(found) is property else found
 
 
 #: Modules of the package whose functions are the ops of a prefix: `aten::linalg_inv` is `opweave.linalg.inv`.

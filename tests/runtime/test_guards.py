@@ -419,8 +419,8 @@ def test_unguardable_state_names_the_variable_and_the_line():
 
 def test_what_differs_at_each_call_is_refused():
     for function in (
-        lambda x: x * random.random(),
-        lambda x: x * np.random.rand(),  # noqa: NPY002
+        lambda x: x * random.Random(x).random(),
+        lambda x: x * np.random.default_rng(x).random(),
         lambda x: x + time.time(),
         lambda x: datetime.datetime.now(),
     ):

@@ -139,6 +139,13 @@ def test_a_second_process_loads_no_compiler_for_modules(tmp_path):
 PATCHES = {
     "a method": "ow.nn.LeakyReLU.forward = lambda self, input: input * 7",
     "its code": "ow.nn.LeakyReLU.forward.__code__ = (lambda self, input: input * 7).__code__",
+    "a method, by an object": (
+        "import functools\now.nn.LeakyReLU.forward = functools.partialmethod(lambda self, k, input: input * k, 7)"
+    ),
+    "a hook of all": (
+        "ow.nn.modules.module.register_module_forward_hook("
+        "lambda m, a, out: a[0] * 7 if 'Leaky' in type(m).__name__ else None)"
+    ),
     "a function that it calls": "ow.nn.functional.leaky_relu = lambda input, *rest: input * 7",
     "a method that all have": (
         "call = ow.nn.Module.__call__\n"

@@ -5,8 +5,13 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from opweave.registry.loading import load_heavy
+
 
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(sys.modules["opweave.nn"], name)
+    whole: Any = sys.modules["opweave.nn"]
+    if name == "lazy" or name in whole._FILES:
+        return load_heavy(f"{__name__}.{name}")
+    return getattr(whole, name)

@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+import functools
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from opweave.registry.autograd.function import Function
-from opweave.registry.autograd.graph import RemovableHandle, grad_fn_of
-from opweave.registry.errors import ArgumentError, AutogradError
-from opweave.registry.keys import GRAD
+from opweave.registry.autograd.graph import Node, RemovableHandle, grad_fn_of
+from opweave.registry.errors import ArgumentError, AutogradError, warn_user
+from opweave.registry.interrupts import let_through
+from opweave.registry.keys import GRAD, state
 from opweave.registry.loading import load_heavy
 from opweave.registry.tensor import Tensor
 
 Hook = Callable[..., Any]
 _NONE: Mapping[int, Any] = MappingProxyType({})
-_STORES = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
+_STORES = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks", "_node_hooks")
+MIXED = "both full backward hooks and those of the older kind, which see one node of the graph alone"
+
+
+class OfAll:
+    """The hooks that all modules have (`opweave.nn.modules.global_hooks`), as those of one stand in its dicts."""
+
+    def __init__(self) -> None:
+        self.forward_pre: OrderedDict[int, tuple[Hook, bool]] = OrderedDict()
+        self.forward: OrderedDict[int, tuple[Hook, bool, bool]] = OrderedDict()
+        self.backward_pre: OrderedDict[int, Hook] = OrderedDict()
+        self.backward: OrderedDict[int, Hook] = OrderedDict()
+        self.node: OrderedDict[int, Hook] = OrderedDict()
+
+
+OF_ALL = OfAll()
 
 
 class Hooked:
@@ -25,13 +42,17 @@ class Hooked:
     A module without hooks has none of these dicts; the first hook of a kind makes it.
     """
 
-    #: Whether there was ever a hook, or calls were compiled; then a call looks for them.
+    #: Whether there was ever a hook, or calls were compiled; then a call looks for them. Of the class: whether all
+    #: modules have hooks.
     _hooked = False
+    _hooks_of_all = OF_ALL
     _forward_pre_hooks: Mapping[int, tuple[Hook, bool]] = _NONE
     #: Hook, whether it takes kwargs, whether it is called after an error too.
     _forward_hooks: Mapping[int, tuple[Hook, bool, bool]] = _NONE
     _backward_pre_hooks: Mapping[int, Hook] = _NONE
     _backward_hooks: Mapping[int, Hook] = _NONE
+    #: Those of the older kind, which see the gradients of one node.
+    _node_hooks: Mapping[int, Hook] = _NONE
     forward: Callable[..., Any]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -57,7 +78,7 @@ class Hooked:
         self.__dict__["_hooked"] = True
 
     def _uncompiled_call(self, *args: Any, **kwargs: Any) -> Any:
-        has_hooks = any(name in self.__dict__ for name in _STORES)
+        has_hooks = Hooked._hooked or any(name in self.__dict__ for name in _STORES)
         return self._call_with_hooks(args, kwargs) if has_hooks else self.forward(*args, **kwargs)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -117,43 +138,122 @@ class Hooked:
 
         Both are tuples with an entry for each tensor among the positional arguments and the results.
         """
+        if self._node_hooks:
+            raise AutogradError(f"register_full_backward_hook: a module cannot have {MIXED}", got=type(self).__name__)
         return self._add_hook("_backward_hooks", hook, prepend)
 
+    def register_backward_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(module, grad_input, grad_output)` after the node of the graph that made the result.
+
+        Where `forward` is more than one op, `grad_input` are not the gradients of the module's inputs, and a warning
+        says so: `register_full_backward_hook` gives these.
+        """
+        if self._backward_hooks:
+            raise AutogradError(f"register_backward_hook: a module cannot have {MIXED}", got=type(self).__name__)
+        return self._add_hook("_node_hooks", hook)
+
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        called = set[int]()
+        call = _Call(self, args, kwargs)
         try:
-            return self._steps(args, kwargs, called)
-        except Exception:
-            for number, (hook, with_kwargs, always) in list(self._forward_hooks.items()):
-                if always and number not in called:
-                    hook(self, args, kwargs, None) if with_kwargs else hook(self, args, None)
+            return call.run()
+        except Exception as error:
+            let_through(error)
+            if not any(getattr(mode, "compiling", False) for mode in state.modes):
+                call.after_error()
             raise
 
-    def _steps(self, args: tuple[Any, ...], kwargs: dict[str, Any], called: set[int]) -> Any:
-        for hook, with_kwargs in list(self._forward_pre_hooks.values()):
-            if with_kwargs:
-                found = hook(self, args, kwargs)
-                if found is not None:
-                    if not isinstance(found, tuple) or len(found) != 2:
-                        raise ArgumentError(
-                            "forward pre-hook: must return None or (args, kwargs)", got=type(found).__name__
-                        )
-                    args, kwargs = found
-            else:
-                found = hook(self, args)
-                if found is not None:
-                    args = found if isinstance(found, tuple) else (found,)
-        back = None
-        if self._backward_hooks or self._backward_pre_hooks:
-            back = _Backward(self, list(self._backward_hooks.values()), list(self._backward_pre_hooks.values()))
-            args = back.enter(args)
-        result = self.forward(*args, **kwargs)
-        for number, (hook, with_kwargs, _) in list(self._forward_hooks.items()):
-            called.add(number)
-            found = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
+
+class _Call:
+    """One call of a module with hooks; those of all modules come before its own."""
+
+    def __init__(self, module: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.module, self.args, self.kwargs = module, args, kwargs
+        self.result: Any = None
+        self._called = set[int]()
+
+    def run(self) -> Any:
+        """The result."""
+        module, of_all = self.module, self.module._hooks_of_all
+        before_back = [*of_all.backward_pre.values(), *module._backward_pre_hooks.values()]
+        back = [*of_all.backward.values(), *module._backward_hooks.values()]
+        at_node = [*of_all.node.values(), *module._node_hooks.values()]
+        for hook, with_kwargs in (*of_all.forward_pre.values(), *module._forward_pre_hooks.values()):
+            self._before(hook, with_kwargs)
+        passage = _Backward(module, back, before_back) if back or before_back else None
+        if passage is not None:
+            self.args = passage.enter(self.args)
+        self.result = module.forward(*self.args, **self.kwargs)
+        for number, (hook, with_kwargs, _) in (*of_all.forward.items(), *module._forward_hooks.items()):
+            self._called.add(number)
+            self._after(hook, with_kwargs)
+        if passage is not None:
+            self.result = passage.leave(self.result)
+        if at_node:
+            self._hook_node(at_node)
+        return self.result
+
+    def _before(self, hook: Hook, with_kwargs: bool) -> None:
+        if with_kwargs:
+            found = hook(self.module, self.args, self.kwargs)
             if found is not None:
-                result = found
-        return result if back is None else back.leave(result)
+                if not isinstance(found, tuple) or len(found) != 2:
+                    raise ArgumentError(
+                        "forward pre-hook: must return None or (args, kwargs)", got=type(found).__name__
+                    )
+                self.args, self.kwargs = found
+            return
+        found = hook(self.module, self.args)
+        if found is not None:
+            self.args = found if isinstance(found, tuple) else (found,)
+
+    def _after(self, hook: Hook, with_kwargs: bool) -> None:
+        given = (self.args, self.kwargs, self.result) if with_kwargs else (self.args, self.result)
+        found = hook(self.module, *given)
+        if found is not None:
+            self.result = found
+
+    def after_error(self) -> None:
+        """Call the hooks that are always called and were not yet."""
+        of_all = self.module._hooks_of_all
+        for number, (hook, with_kwargs, always) in (*of_all.forward.items(), *self.module._forward_hooks.items()):
+            if always and number not in self._called:
+                try:
+                    self._after(hook, with_kwargs)
+                except Exception as error:
+                    let_through(error)
+                    warn_user(f"forward hook with always_call=True raised an error after another one: {error}")
+
+    def _hook_node(self, hooks: list[Hook]) -> None:
+        first = self.result
+        while not isinstance(first, Tensor):
+            values = first.values() if isinstance(first, dict) else ()
+            first = next(value for value in values if isinstance(value, Tensor)) if values else first[0]
+        node = grad_fn_of(first)
+        if node is None:
+            return
+        for hook in hooks:
+            node.register_hook(functools.partial(hook, self.module))
+        missing = self._not_seen_at(node)
+        if missing is not None:
+            warn_user(
+                f"backward hook of {type(self.module).__name__}: {missing}; use register_full_backward_hook",
+                FutureWarning,
+            )
+
+    def _not_seen_at(self, node: Node) -> str | None:
+        """What hooks of one node do not see, where that is something."""
+        results = (self.result,) if isinstance(self.result, Tensor) else self.result
+        if not (isinstance(results, tuple) and all(isinstance(each, Tensor) for each in results)):
+            return "results that are no tensors and no tuple of them: it misses gradients of results"
+        if not all(isinstance(each, Tensor) for each in self.args):
+            return "arguments that are no tensors: it misses gradients of arguments"
+        made = {found for each in results if (found := grad_fn_of(each)) is not None}
+        if made != {node}:
+            return "results of several nodes of the graph: it misses gradients of results"
+        given = {found for each in self.args if (found := grad_fn_of(each)) is not None}
+        if given != {found for found, _ in node.next_functions}:
+            return "forward is more than one node of the graph: it misses gradients of arguments"
+        return None
 
 
 class _Passage(Function):

@@ -10,6 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
+from opweave.nn.modules.global_hooks import (
+    BUFFER_HOOKS,
+    MODULE_HOOKS,
+    PARAMETER_HOOKS,
+    register_module_backward_hook as register_module_backward_hook,
+    register_module_buffer_registration_hook as register_module_buffer_registration_hook,
+    register_module_forward_hook as register_module_forward_hook,
+    register_module_forward_pre_hook as register_module_forward_pre_hook,
+    register_module_full_backward_hook as register_module_full_backward_hook,
+    register_module_full_backward_pre_hook as register_module_full_backward_pre_hook,
+    register_module_module_registration_hook as register_module_module_registration_hook,
+    register_module_parameter_registration_hook as register_module_parameter_registration_hook,
+    replaced,
+)
 from opweave.nn.modules.hooks import Hooked
 from opweave.nn.modules.states import Stateful
 from opweave.nn.parameter import PASSING, Buffer, Parameter, is_lazy
@@ -105,7 +119,7 @@ class Module(Hooked, Stateful):
         elif isinstance(value, Module):
             self._store("_modules")
             self._forget(name, "_modules")
-            own["_modules"][name] = value
+            own["_modules"][name] = replaced(MODULE_HOOKS, self, name, value) if MODULE_HOOKS else value
             return
         parameters = own.get("_parameters")
         if parameters is None:
@@ -124,7 +138,7 @@ class Module(Hooked, Stateful):
                     f"cannot assign {type(value).__name__!r} as child module {name!r}",
                     got=_brief(value), hint="assign an nn.Module, or None",
                 )  # fmt: skip
-            own["_modules"][name] = None
+            own["_modules"][name] = replaced(MODULE_HOOKS, self, name, None)
         elif isinstance(value, Buffer):
             self._forget(name, "_buffers")
             self.register_buffer(name, value, value._role != PASSING)
@@ -134,7 +148,7 @@ class Module(Hooked, Stateful):
                     f"cannot assign {type(value).__name__!r} as buffer {name!r}",
                     got=_brief(value), hint="assign a tensor, or None",
                 )  # fmt: skip
-            own["_buffers"][name] = value
+            own["_buffers"][name] = replaced(BUFFER_HOOKS, self, name, value) if BUFFER_HOOKS else value
         else:
             object.__setattr__(self, name, value)
 
@@ -218,6 +232,7 @@ class Module(Hooked, Stateful):
                     got=describe(param),
                     hint="nn.Parameter(tensor.detach()) is a parameter of its own",
                 )
+            param = replaced(PARAMETER_HOOKS, self, name, param)
         self.__dict__["_parameters"][name] = param
 
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
@@ -243,7 +258,7 @@ class Module(Hooked, Stateful):
         self._check_name(name, "buffer", "_buffers")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise ArgumentError(f"register_buffer: {name!r} must be a tensor or None", got=_brief(tensor))
-        self.__dict__["_buffers"][name] = tensor
+        self.__dict__["_buffers"][name] = replaced(BUFFER_HOOKS, self, name, tensor)
         passing = self.__dict__["_non_persistent_buffers_set"]
         (passing.discard if persistent else passing.add)(name)
 
@@ -266,7 +281,7 @@ class Module(Hooked, Stateful):
             )
         self._store("_modules")
         self._check_name(name, "module", "_modules")
-        self.__dict__["_modules"][name] = module
+        self.__dict__["_modules"][name] = replaced(MODULE_HOOKS, self, name, module)
 
     register_module = add_module
 
