@@ -133,17 +133,19 @@ class _Module(Channels):
                     f.line(f"store i32 3, ptr {result}")
 
         some = (places > 0).both(rows > 0).both(groups > 0)
-        beside = held(c).both(groups >= self.lanes)
+        beside, weight_beside = (fits.both(groups >= self.lanes) for fits in held(c))
         # Long rows of what is computed as it lies need not be turned around.
         narrow = (counts[2] <= (_NARROW if self.stored == self.real else HELD)).either(
             (c["step1"] * c["step2"]).equals(1).denied()
         )
-        by_lanes = kind.equals(DEPTHWISE).both(beside).both(narrow)
-        weight_by_lanes = kind.equals(DEPTHWISE_WEIGHT).both(beside).both(narrow).both(groups >= 4 * self.lanes)
+        by_lanes = kind.equals(DEPTHWISE).both(beside)
+        weight_by_lanes = kind.equals(DEPTHWISE_WEIGHT).both(weight_beside).both(narrow).both(groups >= 4 * self.lanes)
         blocks = groups.up(self.lanes)
         work = image * window * self.lanes
         with f.when(by_lanes.both(some)):
             go("lanes.forward", c["n"] * blocks, work * rows)
+            with f.when(c["odd"].equals(1).both(inside.denied())):
+                go("careful", groups * rows, c["n"] * image * terms * 8)
         with f.when(weight_by_lanes.both(rows > 0)):
             go("lanes.weight", blocks, work * rows * c["n"])
         with f.when(kind.equals(DEPTHWISE_ADJOINT).both(some)):

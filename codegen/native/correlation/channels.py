@@ -15,6 +15,9 @@ from opweave.codegen.native.emitting import Function, Int, Number
 
 #: Places of all channels that are held at once, or rows of them if these are more; places that are summed side by side.
 HELD, _ROWS, _MANY = 400, 8, 4
+#: Places that are held of a plane whose results are formed in registers, as many as the second cache has room for;
+#: those that are turned around at once; and results that are formed side by side.
+_PLANE, _TURNED, _TILE = 4096, 256, 8
 _PARAMETERS = ("i64 apart", "i64 count", "i64 high", "i64 wide", "i64 row", "i64 step")
 
 
@@ -34,11 +37,12 @@ class _Axis:
         return first, last.least(self.count)
 
 
-def held(c: Record) -> Int:
-    """Whether programs of this file have room for a row of places, and nothing has depth."""
-    x = _Axis(c, 2)
+def held(c: Record) -> tuple[Int, Int]:
+    """Whether programs of correlations, and of gradients by the weight, have room for rows, and nothing has depth."""
+    y, x = _Axis(c, 1), _Axis(c, 2)
     flat = c["count0"].equals(1).both(c["taps0"].equals(1)).both(c["lo0"] <= 0).both(c["hi0"] > 0)
-    return flat.both((x.high - x.low) <= HELD).both(x.count <= HELD)
+    rows = ((x.count - 1) * x.step + x.reach) * y.reach
+    return flat.both(rows <= _PLANE), flat.both((x.high - x.low) <= HELD).both(x.count <= HELD)
 
 
 class Channels(Depthwise):
@@ -185,44 +189,120 @@ class Channels(Depthwise):
             self._vstore(f, first, self._lane_at(f, sums, i))
 
     def _lane_forward(self) -> str:
-        """Programs of a correlation: an image and some channels each."""
-        f, c, y, x, band, rooms = self._lane_task("lanes.forward")
-        seen, sums, filters, bias = rooms
-        groups, wide = c["groups"], x.high - x.low
-        blocks = groups.up(self.lanes)
+        """Programs of a correlation: an image and some channels each.
+
+        Rows of the input lie behind each other with zeros beside them, and are turned around shortly before they are
+        read. Sums stay in registers over all taps.
+        """
+        f, c = self._task("lanes.forward")
+        y, x = _Axis(c, 1), _Axis(c, 2)
+        wide, pitch = x.high - x.low, (x.count - 1) * x.step + x.reach
+        rows, groups, window, images = c["rows"], c["groups"], c["window"], c["n"]
+        # Rows of results whose input is held, and those that are turned around at once.
+        held = ((f.const(_PLANE) // pitch - y.reach).most(0) // y.step + 1).least(y.count)
+        turned = (f.const(_TURNED) // wide.most(1)).most(1)
+        band = (f.const(_TURNED) // (wide.most(x.count) * y.step).most(1)).most(1).least(held)
+        slack = self.lanes + _TILE
+        sizes = (
+            ((held - 1) * y.step + y.reach) * pitch + _TILE * x.step + slack, turned * wide + slack,
+            band * x.count + slack, window * rows + slack, rows + slack,
+        )  # fmt: skip
+        rooms = self._lane_rooms(f, c, sizes)
+        seen, compact, sums, filters, bias = rooms
+        back = x.by < 0
+        first_tap, next_tap = back.choose(window - 1, 0), back.choose(-1, 1)
+        steps = [x.step * k for k in range(_TILE)]
+        before = f.variable(-1)
         with f.loop(f.param("start"), f.param("end")) as i:
-            n, g = i // blocks, i % blocks * self.lanes
+            n, g = i % images, i // images * self.lanes
             count = (groups - g).least(self.lanes)
-            with f.loop(0, y.count, band) as y0:
-                y1 = (y0 + band).least(y.count)
-                low, high = (y0 * y.step).most(y.low), ((y1 - 1) * y.step + y.reach).least(y.high)
-                begin = n * c["in_n"] + g * c["in_g"] + low * y.of + x.low * x.of
-                of = self._stored_at(f, c.pointer("input"), begin)
-                self._turn(f, "in", of, c["in_g"], count, (high - low).most(0), wide, y.of, x.of, seen)
-                with f.loop(0, c["rows"]) as m:
-                    number = self._taps_in(f, c, y, x, g, m, count, filters)
-                    by = c["bias_by"]
-                    self._start(f, c, (g * c["rows"] + m) * by, c["rows"] * by, count, bias, sums, (y1 - y0) * x.count)
-                    with f.loop(y0, y1) as at:
-                        first, last = ((end - at * y.step).most(0).up(y.dstep) for end in (y.low, y.high))
-                        row = self._lane_at(f, sums, (at - y0) * x.count)
-                        with f.loop(0, x.taps) as tap:
-
-                            def read(v: Int, place: Int) -> str:
-                                down = at * y.step + v * y.dstep - low
-                                along = place * x.step + tap * x.dstep - x.low
-                                return self._lane_at(f, seen, down * wide + along)
-
-                            self._add_row(
-                                f, *x.places(tap), lambda place: self._lane_at(f, row, place),
-                                (first, last.least(y.taps), 1), read,
-                                lambda v: self._lane_at(f, filters, number(v, tap)),
-                            )  # fmt: skip
-                    place = n * c["out_n"] + g * c["out_g"] + m * c["out_m"] + y0 * y.to
-                    to = self._stored_at(f, c.pointer("output"), place)
-                    self._turn(f, "out", to, c["out_g"], count, y1 - y0, x.count, y.to, x.to, sums)
+            new = before.value.equals(g).denied()
+            with f.when(new):
+                before.set(g)
+                self._lane_filters(f, c, y, x, g, count, filters, bias)
+            with f.loop(0, y.count, held) as begin:
+                end = (begin + held).least(y.count)
+                top = (begin * y.step).most(y.low)
+                done = f.variable(top)
+                with f.loop(begin, end, band) as y0:
+                    y1 = (y0 + band).least(end)
+                    bottom = ((y1 - 1) * y.step + y.reach).least(y.high)
+                    with f.loop(done.value, bottom, turned) as row:
+                        some = (bottom - row).least(turned)
+                        of = n * c["in_n"] + g * c["in_g"] + row * y.of + x.low * x.of
+                        of = self._stored_at(f, c.pointer("input"), of)
+                        self._turn(f, "in", of, c["in_g"], count, some, wide, y.of, x.of, compact)
+                        with f.loop(0, some) as more:
+                            to = self._lane_at(f, seen, (row + more - top) * pitch)
+                            own = self._lane_at(f, compact, more * wide - x.low)
+                            for a, b, zero in ((0, x.low, True), (x.low, x.high, False), (x.high, pitch, True)):
+                                with f.loop(a, b) as place:
+                                    value = "zeroinitializer" if zero else self._vload(f, self._lane_at(f, own, place))
+                                    self._vstore(f, value, self._lane_at(f, to, place))
+                    done.set(done.value.most(bottom))
+                    with f.loop(0, rows) as m:
+                        first = self._vload(f, self._lane_at(f, bias, m))
+                        taps = self._lane_at(f, filters, m * window + first_tap)
+                        with f.loop(y0, y1) as at:
+                            a, b = ((edge - at * y.step).most(0).up(y.dstep) for edge in (y.low, y.high))
+                            down = a, b.least(y.taps)
+                            row = self._lane_at(f, seen, (at * y.step - top) * pitch)
+                            to = self._lane_at(f, sums, (at - y0) * x.count)
+                            # What is computed beyond a row is where the next one begins.
+                            most = (x.count + (_TILE // 2 - 1)) // _TILE * _TILE
+                            for a, b, many in ((0, most, _TILE), (most, x.count, _TILE // 2)):
+                                with f.loop(a, b, many) as place:
+                                    self._lane_tile(
+                                        f, y, x, down, self._lane_at(f, row, place * x.step), pitch, steps[:many],
+                                        taps, next_tap, first, self._lane_at(f, to, place),
+                                    )  # fmt: skip
+                        place = n * c["out_n"] + g * c["out_g"] + m * c["out_m"] + y0 * y.to
+                        to = self._stored_at(f, c.pointer("output"), place)
+                        self._turn(f, "out", to, c["out_g"], count, y1 - y0, x.count, y.to, x.to, sums)
         self._free(f, rooms)
         return f.end()
+
+    def _lane_tile(
+        self, f: Function, y: _Axis, x: _Axis, down: tuple[Int, Int], row: str, pitch: Int, steps: Sequence[Int],
+        taps: str, next_tap: Int, first: str, to: str,
+    ) -> None:  # fmt: skip
+        """Some places of a row, by all taps from one row to another."""
+        sums = [f.room(self.vector) for _ in steps]
+        for one in sums:
+            f.line(f"store {self.vector} {first}, ptr {one}")
+        with f.loop(*down) as v:
+            begins = self._lane_at(f, row, v * y.dstep * pitch)
+            weights = self._lane_at(f, taps, v * x.taps * next_tap)
+            with f.loop(0, x.taps) as u:
+                factor = self._vload(f, self._lane_at(f, weights, u * next_tap))
+                here = self._lane_at(f, begins, u * x.dstep)
+                for step, one in zip(steps, sums, strict=True):
+                    value = self._vload(f, self._lane_at(f, here, step))
+                    old = f.op(f"load {self.vector}, ptr {one}")
+                    f.line(f"store {self.vector} {self._fma(f, factor, value, old)}, ptr {one}")
+        for k, one in enumerate(sums):
+            self._vstore(f, f.op(f"load {self.vector}, ptr {one}"), self._lane_at(f, to, k))
+
+    def _lane_filters(
+        self, f: Function, c: Record, y: _Axis, x: _Axis, g: Int, count: Int, filters: str, bias: str
+    ) -> None:
+        """Have the filters of some channels turned, and what their results begin with; note what is not finite."""
+        rows, window = c["rows"], c["window"]
+        bits = f"<{self.lanes} x i1>"
+        several = f.room(bits)
+        f.line(f"store {bits} zeroinitializer, ptr {several}")
+        f.line(f"call void @clear(ptr {filters}, i64 {window * rows * self.lanes})")
+        f.line(f"call void @clear(ptr {bias}, i64 {rows * self.lanes})")
+        given = c.pointer("bias")
+        there_is = Int(f, f.op(f"icmp ne ptr {given}, null"))
+        with f.loop(0, rows) as m:
+            self._taps_in(f, c, y, x, g, m, count, self._lane_at(f, filters, m * window))
+            with f.when(there_is):
+                by, to = c["bias_by"], self._lane_at(f, bias, m)
+                self._turn(f, "in", self._stored_at(f, given, (g * rows + m) * by), rows * by, count, 1, 1, 0, 0, to)
+        with f.loop(0, window * rows) as tap:
+            self._is_odd(f, self._vload(f, self._lane_at(f, filters, tap)), self.vector, several, bits)
+        self._note(f, c, several)
 
     def _lane_weight(self) -> str:
         """Programs of a gradient by the weight: some channels each."""
