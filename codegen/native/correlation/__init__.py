@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable
 
 from opweave.codegen.native import llvm
-from opweave.codegen.native.correlation.channels import HELD, Channels, held
+from opweave.codegen.native.correlation.channels import Channels, held
 from opweave.codegen.native.correlation.words import (
     CORRELATE,
     DEPTH,
@@ -133,13 +133,10 @@ class _Module(Channels):
                     f.line(f"store i32 3, ptr {result}")
 
         some = (places > 0).both(rows > 0).both(groups > 0)
-        beside, weight_beside = (fits.both(groups >= self.lanes) for fits in held(c))
-        # Long rows of what is computed as it lies need not be turned around.
-        narrow = (counts[2] <= (_NARROW if self.stored == self.real else HELD)).either(
-            (c["step1"] * c["step2"]).equals(1).denied()
-        )
-        by_lanes = kind.equals(DEPTHWISE).both(beside)
-        weight_by_lanes = kind.equals(DEPTHWISE_WEIGHT).both(weight_beside).both(narrow).both(groups >= 4 * self.lanes)
+        beside = held(c)
+        by_lanes = kind.equals(DEPTHWISE).both(beside).both(groups >= self.lanes)
+        # There are programs for two threads, at least.
+        weight_by_lanes = kind.equals(DEPTHWISE_WEIGHT).both(beside).both(groups >= 2 * self.lanes)
         blocks = groups.up(self.lanes)
         work = image * window * self.lanes
         with f.when(by_lanes.both(some)):
@@ -258,8 +255,6 @@ class _Module(Channels):
 _FEW_ROWS = 128
 #: Panels of a block where columns need no memory.
 _PLACES = 8
-#: Rows of so many places are computed with channels side by side.
-_NARROW = 64
 _RUN = ("ptr code", "ptr packed", "i64 n", "i32 gx", "i32 gy", "i32 gz", "ptr cost")
 _HEAD = """\
 declare ptr @malloc(i64)
