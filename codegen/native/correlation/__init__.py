@@ -53,7 +53,7 @@ class _Module(Channels):
         parts = [
             _HEAD, self._masked_load(), self._narrow(), self._several(), self._pairs(),
             *self._micros(), self._copy(), self._zero(), self._fill(), self._plan(),
-            self._columns(), self._filters(), self._turned(), self._scatter(), self._survey(), self._careful(),
+            self._columns(), self._filters(), self._turned(), self._scatter(), self._ordered(), self._survey(), self._careful(),
             self._correlate(), *([] if self.kind.tiles else [self._correlate_planes()]), self._dots(), self._weight(),
             self._gather(), self._depthwise(), self._depthwise_weight(), self._lanes(), self._lane_forward(),
             self._lane_weight(), self._lane_adjoint(), self._entry(),
@@ -164,6 +164,11 @@ class _Module(Channels):
             blocked = apart.both(kind.equals(CORRELATE)).both(window <= DEPTH).both(depth > DEPTH // 2)
         if self.by_channels:
             blocked = blocked.both((channels & 1).equals(0))
+        # What is read once or twice is put in order by who reads it.
+        c["paired"] = blocked.choose(1, 0) if self.by_channels else 0
+        late = blocked.both(blocks <= 2)
+        c["late"] = late.choose(1, 0)
+        blocked, apart = blocked.both(late.denied()), apart.both(late.denied())
         parts = blocked.choose(each.up((depth // window.most(1)).most(1)), 0)
         c["blocked"] = parts
         with f.when(apart):

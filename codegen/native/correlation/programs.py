@@ -68,9 +68,10 @@ class Programs(Packing):
         far = depth.most(amx.ROWS) * self.wide + self.lanes
         t, record = self._block(f, c, width, panel)
         slab = self._room(f, width.up(panel) * far)
-        left = self._room(f, c["blocked"].equals(0).choose(height * PITCH, 0))
+        own_filters = self._room(f, c["blocked"].equals(0).choose(height * PITCH, 0) + 2 * self.lanes)
+        left = self._at(f, own_filters, self.lanes)
         sums = self._room(f, height * width)
-        self._need(f, c, record, slab, left, sums, planned=False)
+        self._need(f, c, record, slab, own_filters, sums, planned=False)
         bias = f.room(f"[{self.high} x {self.real}]")
         out_m, out2, bias_by = c["out_m"], c["out2"], c["bias_by"]
         unit = out2.equals(1) if self.stored == self.real else f.const(0).equals(1)
@@ -81,9 +82,8 @@ class Programs(Packing):
             p0, m0 = block * width, row_block * height
             p1, some = (p0 + width).least(places), height.least(rows - m0)
             f.line(f"call void @plan(ptr %c, ptr {t}, i64 {p0}, i64 {p1}, i64 {panel})")
-            self._need(f, c, record, slab, left, sums)
+            self._need(f, c, record, slab, own_filters, sums)
             base = self._stored_at(f, c.pointer("input"), g * c["in_g"])
-            weight = self._stored_at(f, c.pointer("weight"), g * c["w_g"] + m0 * c["w_m"])
             out = self._stored_at(f, c.pointer("output"), g * c["out_g"] + m0 * out_m)
             counts, outs = record.pointer("counts"), record.pointer("outs")
             panels = record["panels"]
@@ -96,7 +96,7 @@ class Programs(Packing):
                         f"call void @{columns}(ptr %c, ptr {t}, ptr {base}, i64 {r0}, i64 {r1}, ptr {slab}, i64 {far},"
                         f" i64 {self.wide})"
                     )
-                    self._put_filters(f, c, t, weight, some, r0, r1, left)
+                    self._put_filters(f, c, t, g, m0, some, r0, r1, left)
                     if self.kind.tiles:
                         with f.loop(0, panels) as j:
                             f.line(f"call void @pair.rows(ptr {self._at(f, slab, j * far)}, i64 {k}, i64 {panel})")
@@ -138,7 +138,7 @@ class Programs(Packing):
                         f"call void @scatter(ptr %c, ptr {t}, ptr {there}, i64 {some - done}, i64 {j}, ptr {own},"
                         f" i64 {width})"
                     )
-        self._close(f, record, slab, left, sums)
+        self._close(f, record, slab, own_filters, sums)
         return f.end()
 
     def _weight(self) -> str:
