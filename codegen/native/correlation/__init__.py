@@ -35,6 +35,7 @@ from opweave.codegen.native.correlation.words import (
     Record,
 )
 from opweave.codegen.native.emitting import Function, Int, Number
+from opweave.codegen.native.objects import UNTUNED
 
 
 def source_for_host(stored: str) -> str:
@@ -53,9 +54,10 @@ class _Module(Channels):
         parts = [
             _HEAD, self._masked_load(), self._narrow(), self._several(), self._pairs(),
             *self._micros(), self._copy(), self._zero(), self._fill(), self._plan(),
-            self._columns(), self._filters(), self._turned(), self._scatter(), self._ordered(), self._survey(), self._careful(),
-            self._correlate(), *([] if self.kind.tiles else [self._correlate_planes()]), self._dots(), self._weight(),
-            self._gather(), self._depthwise(), self._depthwise_weight(), self._lanes(), self._lane_forward(),
+            self._columns(), self._filters(), self._turned(), self._scatter(), self._ordered(),
+            self._survey(), self._careful(), self._correlate(),
+            *([] if self.kind.tiles else [self._correlate_planes()]), self._dots(), self._weight(), self._gather(),
+            self._depthwise(), self._depthwise_weight(), self._lanes(), self._lane_forward(),
             self._lane_weight(), self._lane_adjoint(), self._entry(),
             '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}',
         ]  # fmt: skip
@@ -82,7 +84,7 @@ class _Module(Channels):
         go("correlate.planes", c["blocks"] * rows.up(height) * groups, width * height * c["terms"] + 1000)
 
     def _entry(self) -> str:
-        f = Function("i32", self.name, ["ptr words"])
+        f = Function("i32", self.name, ["ptr words"], UNTUNED)
         context = f.room(f"[{len(WORDS)} x i64]")
         f.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {context}, ptr %words, i64 {8 * len(FIELDS)}, i1 false)")
         c = Record(f, context, WORDS)

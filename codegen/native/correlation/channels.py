@@ -1,8 +1,8 @@
 """Correlations of one channel a group with a register's places for channels: small images, steps, channels last.
 
 A program turns the planes of some channels around, so that a place of all of them is a register. Then a tap is one
-multiplication for all, whatever the step, and of what lies outside of the input nothing is read. Large planes are
-computed some rows at a time.
+multiplication for all, whatever the step. Rows have the zeros beside them that taps see, so sums of several places stay
+in registers over all taps. Large planes are computed some rows at a time.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from opweave.codegen.native.correlation.depthwise import Depthwise
 from opweave.codegen.native.correlation.words import Record
 from opweave.codegen.native.emitting import Function, Int, Number
 
-#: Places of all channels that are held at once, or rows of them if these are more; places that are summed side by side.
-HELD, _ROWS, _MANY = 400, 8, 4
+#: Places of all channels that are held at once by an adjoint; places that are summed side by side.
+_HELD, _MANY = 400, 4
 #: Places that are held of a plane whose results are formed in registers, as many as the second cache has room for;
 #: those that are turned around at once; results that are formed side by side, and taps whose gradients are.
 _PLANE, _TURNED, _TILE, _BESIDE = 4096, 256, 8, 3
@@ -374,7 +374,9 @@ class Channels(Depthwise):
                 f.line(f"store {bits} zeroinitializer, ptr {several}")
                 with f.loop(0, rows * slots) as tap:
                     self._is_odd(f, self._vload(f, self._lane_at(f, totals, tap)), self.vector, several, bits)
-                odd = f.op(f"call i1 @llvm.vector.reduce.or.v{self.lanes}i1({bits} {f.op(f'load {bits}, ptr {several}')})")
+                odd = f.op(
+                    f"call i1 @llvm.vector.reduce.or.v{self.lanes}i1({bits} {f.op(f'load {bits}, ptr {several}')})"
+                )
                 again.set(Int(f, odd).both(exact.value.equals(0)).choose(1, 0))
                 exact.set(1)
             with f.loop(0, rows) as m:
@@ -443,8 +445,8 @@ class Channels(Depthwise):
         f, c = self._task("lanes.adjoint")
         y, x = _Axis(c, 1), _Axis(c, 2)
         lows, highs = ([c[f"{name}{d}"] for d in (1, 2)] for name in ("lo", "hi"))
-        across = (highs[1] - lows[1]).least(HELD).most(1)
-        down = (f.const(HELD) // across).most(1)
+        across = (highs[1] - lows[1]).least(_HELD).most(1)
+        down = (f.const(_HELD) // across).most(1)
         slack = self.lanes + _MANY
         held = ((down + y.reach) // y.step + 2) * ((across + x.reach) // x.step + 2)
         sizes = down * across + slack, held + slack, c["window"] + slack, f.const(slack)

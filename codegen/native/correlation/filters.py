@@ -5,6 +5,7 @@ from __future__ import annotations
 from opweave.codegen.native.correlation.vectors import Vectors
 from opweave.codegen.native.correlation.words import PITCH, Record
 from opweave.codegen.native.emitting import Function, Int, Number
+from opweave.codegen.native.objects import UNTUNED
 
 
 class Filters(Vectors):
@@ -172,7 +173,7 @@ class Filters(Vectors):
 
     def _survey(self) -> str:
         """Look at filters, some a program: are all numbers finite; those that do not lie in order are put so."""
-        f, c = self._task("survey")
+        f, c = self._task("survey", UNTUNED)
         rows, terms, window, channels = c["rows"], c["terms"], c["window"], c["channels"]
         bits = f"<{self.lanes} x i1>"
         several = f.room(bits)
@@ -296,7 +297,9 @@ class Filters(Vectors):
         self._note(f, c, several, one)
         if not self.by_channels:
             return f.end()
-        found_ = f.op(f"call i16 @llvm.vector.reduce.umax.v{self.lanes}i16({short} {f.op(f'load {short}, ptr {most}')})")
+        found_ = f.op(
+            f"call i16 @llvm.vector.reduce.umax.v{self.lanes}i16({short} {f.op(f'load {short}, ptr {most}')})"
+        )
         with f.when(Int(f, f.op(f"icmp uge i16 {found_}, 32640"))):
             c["odd"] = 1
         declared = (
@@ -311,7 +314,9 @@ class Filters(Vectors):
         there = self._at(f, c.pointer("packed"), ((g * blocked + r0 // c["depth"]) * c["rows"] + m) * PITCH)
         return f.op(f"select i1 {blocked > 0}, ptr {there}, ptr {left}")
 
-    def _put_filters(self, f: Function, c: Record, t: str, g: Int, m0: Int, some: Int, r0: Int, r1: Int, left: str) -> None:
+    def _put_filters(
+        self, f: Function, c: Record, t: str, g: Int, m0: Int, some: Int, r0: Int, r1: Int, left: str
+    ) -> None:
         """Put terms of some filters in order, if they are not."""
         late = c["late"].equals(1)
         with f.when(late):

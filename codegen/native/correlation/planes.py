@@ -10,6 +10,7 @@ from __future__ import annotations
 from opweave.codegen.native.correlation.programs import Programs
 from opweave.codegen.native.correlation.words import PITCH, Record
 from opweave.codegen.native.emitting import Int
+from opweave.codegen.native.objects import UNTUNED
 
 #: The most places of a row, and places that a row's first and last tap are apart. To make columns takes the less of
 #: the time the more filters there are: what is computed for nothing may be this over the number of filters.
@@ -34,7 +35,7 @@ class Planes(Programs):
 
     def _correlate_planes(self) -> str:
         """Programs of a correlation: a block of places of an image and some filters each."""
-        f, c = self._task("correlate.planes")
+        f, c = self._task("correlate.planes", UNTUNED)
         width, blocks, height, row_blocks = c["width"], c["blocks"], c["height"], c["row_blocks"]
         depth, terms, rows, image, window = c["depth"], c["terms"], c["rows"], c["image"], c["window"]
         panel = f.const(self.wide)

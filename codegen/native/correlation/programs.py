@@ -6,6 +6,7 @@ from opweave.codegen.native import amx
 from opweave.codegen.native.correlation.packing import Packing
 from opweave.codegen.native.correlation.words import DEPTH, PITCH, Record
 from opweave.codegen.native.emitting import Function, Int, Number
+from opweave.codegen.native.objects import UNTUNED
 
 #: The most filters whose gradients are formed as products of rows (an even number), and how many rows at a time.
 FEW, _TERMS = 8, 4
@@ -16,7 +17,7 @@ class Programs(Packing):
 
     def _careful(self) -> str:
         """Programs of a correlation of one filter each, where nothing is multiplied by the zeros around the input."""
-        f, c = self._task("careful")
+        f, c = self._task("careful", UNTUNED)
         rows, channels, n_ = c["rows"], c["channels"], c["n"]
         dims = range(3)
         counts, taps, by = ([c[f"{name}{d}"] for d in dims] for name in ("count", "taps", "w"))
@@ -60,7 +61,7 @@ class Programs(Packing):
 
     def _correlate(self) -> str:
         """Programs of a correlation: a block of places and some filters each."""
-        f, c = self._task("correlate")
+        f, c = self._task("correlate", UNTUNED)
         width, blocks, height, row_blocks = c["width"], c["blocks"], c["height"], c["row_blocks"]
         depth, terms, rows, places = c["depth"], c["terms"], c["rows"], c["places"]
         panel_ = (width // self.lanes).least(3) * self.lanes
@@ -143,7 +144,7 @@ class Programs(Packing):
 
     def _weight(self) -> str:
         """Programs of a gradient by the weight: some terms of some filters, of a stretch of the places."""
-        f, c = self._task("weight")
+        f, c = self._task("weight", UNTUNED)
         height, row_blocks, width, blocks = c["height"], c["row_blocks"], c["width"], c["blocks"]
         splits, stretch, terms, rows, places = c["splits"], c["stretch"], c["terms"], c["rows"], c["places"]
         deep = f.const(DEPTH)
@@ -207,11 +208,10 @@ class Programs(Packing):
                     with f.when(here > 0):
                         columns = self._at(f, right, j * far)
                         of = self._stored_at(f, grads, begin * c["out_m"])
-                        f.line(f"call void @turned(ptr %c, ptr {t}, ptr {of}, i64 {here}, ptr {columns})")
+                        f.line(
+                            f"call void @turned(ptr %c, ptr {t}, ptr {of}, i64 {here}, ptr {columns}, i64 {p1 - p0})"
+                        )
                         vectors = here.up(self.lanes)
-                        if self.kind.paired:
-                            width_ = vectors * self.lanes
-                            f.line(f"call void @pair.rows(ptr {columns}, i64 {p1 - p0}, i64 {width_})")
                         with f.loop(0, r1 - r0, self.high) as m:
                             a = self._at(f, left, m * PITCH)
                             to = self._at(f, sums, m * width + begin)
@@ -241,7 +241,9 @@ class Programs(Packing):
         with f.loop(0, rows, _TERMS) as r, f.loop(0, columns, 2) as m:
             left = [self._at(f, "%a", (r + i).least(rows - 1) * PITCH) for i in range(_TERMS)]
             right = [self._at(f, "%b", (m + j).least(columns - 1) * PITCH) for j in range(2)]
-            places = [[self._at(f, "%to", ((r + i) * FEW + m + j) * self.lanes) for j in range(2)] for i in range(_TERMS)]
+            places = [
+                [self._at(f, "%to", ((r + i) * FEW + m + j) * self.lanes) for j in range(2)] for i in range(_TERMS)
+            ]
             sums = [[f.room(self.vector) for _ in row] for row in places]
             for i, row in enumerate(places):
                 for j, place in enumerate(row):

@@ -367,8 +367,9 @@ class Vectors:
             f"call reassoc {self.real} @llvm.vector.reduce.fadd.{self.suffix}({self.real} -0.0, {self.vector} {value})"
         )
 
-    def _task(self, name: str) -> tuple[Function, Record]:
-        f = Function("internal void", name, ["ptr c", "i64 start", "i64 end", "i32 gx", "i32 gy", "i32 gz"])
+    def _task(self, name: str, attributes: str = "") -> tuple[Function, Record]:
+        parameters = ["ptr c", "i64 start", "i64 end", "i32 gx", "i32 gy", "i32 gz"]
+        f = Function("internal void", name, parameters, attributes)
         return f, Record(f, "%c", WORDS)
 
     def _room(self, f: Function, elements: Number) -> str:
