@@ -568,16 +568,11 @@ def as_alias(base: Tensor, sizes: tuple[int, ...], strides: tuple[int, ...], off
     return t
 
 
-def described(sizes: Sequence[int], dtype: DType, device: Device) -> str:
-    """A short text of a tensor for messages."""
-    place = "" if device.is_host else f" on {device}"
-    return f"{dtype.short}[{', '.join(map(str, sizes))}]{place}"
-
-
 def describe(value: Any) -> str:
     """A short text of an argument for messages: `f32[2, 3]` for a tensor, its repr otherwise."""
     if isinstance(value, Tensor):
-        return described(value._sizes, value._dtype, value._device)
+        place = "" if value._device.is_host else f" on {value._device}"
+        return f"{value._dtype.short}[{', '.join(map(str, value._sizes))}]{place}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(describe(item) for item in value)}]"
     return repr(value)

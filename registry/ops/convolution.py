@@ -30,7 +30,7 @@ from opweave.registry.ops.windows import Windows, correlate, correlate_innermost
 from opweave.registry.promote import common_device
 from opweave.registry.scalar import converted
 from opweave.registry.spec import TensorSpec, contiguous, is_contiguous
-from opweave.registry.tensor import Tensor, allocate_like, describe, described
+from opweave.registry.tensor import Tensor, allocate_like, describe
 
 Sizes = Sequence[int]
 
@@ -162,7 +162,8 @@ class _Given:
         self._sizes, self._strides, self._dtype, self._device, self.ndim = sizes, strides, dtype, device, len(sizes)
 
     def __repr__(self) -> str:
-        return described(self._sizes, self._dtype, self._device)
+        place = "" if self._device.is_host else f" on {self._device}"
+        return f"{self._dtype.short}[{', '.join(map(str, self._sizes))}]{place}"
 
 
 def _outline(t: Tensor) -> tuple[Any, ...]:
