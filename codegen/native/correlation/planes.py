@@ -30,7 +30,7 @@ class Planes(Programs):
         return (
             fits.both(c["count2"] <= _LONG)
             .both(reach <= _REACH)
-            .both(reach * c["rows"].most(64) <= c["count2"] * _SHARE)
+            .both(reach * c["rows"].most(16) <= c["count2"] * _SHARE)
         )
 
     def _correlate_planes(self) -> str:
