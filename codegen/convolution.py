@@ -244,8 +244,14 @@ def convolve(
     form: str, out: Tensor, a: Tensor, b: Tensor, bias: Tensor | None, groups: int, *steps: Sequence[int]
 ) -> None:
     """Write a convolution or an adjoint; see `words_of`. Tensors are on the CPU."""
-    given = None if bias is None else _operand(bias)
-    run(form, out._dtype, _operand(out), _operand(a), _operand(b), given, groups, *steps)
+    operands = (out._sizes, out._strides), (a._sizes, a._strides), (b._sizes, b._strides)
+    apart = None if bias is None else bias._strides
+    places, added = (out.data_ptr(), a.data_ptr(), b.data_ptr()), 0 if bias is None else bias.data_ptr()
+    function = _native(STORED[out._dtype]).call
+    for kind, (x, w, y), first, least, begin, _, *rest in _offsets(
+        form, out._dtype, (*operands, apart), groups, tuple(map(tuple, steps))
+    ):
+        function(kind, places[x] + first, places[w] + least, places[y] + begin, added, *rest)
 
 
 def run(
@@ -258,8 +264,16 @@ def run(
         function(*words)
 
 
-def _operand(x: Tensor) -> Operand:
-    return x.data_ptr(), x._sizes, x._strides
+@functools.lru_cache(maxsize=1024)
+def _offsets(form: str, dtype: DType, operands: tuple[Any, ...], groups: int, steps: Steps) -> list[Any]:
+    """The words of operands that begin at 0, and which of them input, weight and output of a correlation are."""
+    out, a, b = ((0, *operand) for operand in operands[:3])
+    bias = None if operands[3] is None else (0, (), operands[3])
+    found: list[Any] = []
+    for kind, *rest in words_of(form, dtype, out, a, b, bias, groups, steps):
+        roles = (2, 0, 1) if form == "weight" else (0, 2, 1) if kind == _DEPTHWISE_ADJOINT else (1, 2, 0)
+        found.append((kind, roles, *rest))
+    return found
 
 
 def address(dtype: DType) -> int:

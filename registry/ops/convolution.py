@@ -8,6 +8,7 @@ products of arrays. Half types are computed in float32 and rounded once.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ import numpy as np
 from opweave.registry import dtypes
 from opweave.registry.batched import Level, make_batched
 from opweave.registry.batching import bound, call, check_example, is_at, joined, one_by_one, parted, stretched, wrap
+from opweave.registry.device import Device
+from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from opweave.registry.hooks import Hook
 from opweave.registry.op import OpOverload, ops
@@ -76,7 +79,8 @@ def _check_operands(op: str, *operands: Tensor | None) -> None:
         )
     if first is dtypes.bool_:
         raise DTypeError(f"{op}: not defined for bool", got=describe(present))
-    common_device(op, present)
+    if any(t._device is not present[0]._device for t in present):
+        common_device(op, present)
 
 
 def _geometry(
@@ -149,6 +153,45 @@ def _convolution_spec(
     return spec_like(input, (input._sizes[0], *found), format_of(input, weight))
 
 
+class _Given:
+    """What is known of an operand without its numbers; in messages it looks like a tensor."""
+
+    __slots__ = ("_device", "_dtype", "_sizes", "_strides", "ndim")
+
+    def __init__(self, sizes: Sizes, strides: Sizes, dtype: DType, device: Device) -> None:
+        self._sizes, self._strides, self._dtype, self._device, self.ndim = sizes, strides, dtype, device, len(sizes)
+
+    def __repr__(self) -> str:
+        place = "" if self._device.is_host else f" on {self._device}"
+        return f"{self._dtype.short}[{', '.join(map(str, self._sizes))}]{place}"
+
+
+def _outline(t: Tensor) -> tuple[Any, ...]:
+    return t._sizes, t._strides, t._dtype, t._device
+
+
+@functools.lru_cache(maxsize=1024)
+def _known(op: str, outlines: tuple[Any, ...], *steps: Any) -> tuple[TensorSpec, Windows]:
+    """The result of tensors with data, and its windows, by what is known of the operands."""
+    operands: list[Any] = [None if outline is None else _Given(*outline) for outline in outlines]
+    windows = _geometry(op, *operands, *steps)
+    input, weight, *_ = operands
+    transposed, groups = steps[3], steps[5]
+    found = (weight._sizes[1] * groups, *windows.sizes) if transposed else (weight._sizes[0], *windows.counts)
+    return spec_like(input, (input._sizes[0], *found), format_of(input, weight)), windows
+
+
+def _planned(
+    op: str, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sizes, padding: Sizes, dilation: Sizes,
+    transposed: bool, output_padding: Sizes, groups: int,
+) -> tuple[TensorSpec, Windows]:  # fmt: skip
+    """`_known`, of the same arguments as `_geometry`."""
+    steps = tuple(stride), tuple(padding), tuple(dilation), transposed, tuple(output_padding), groups
+    if any(t is not None and t._device is not input._device for t in (weight, bias)):
+        _geometry(op, input, weight, bias, *steps)  # which refuses them
+    return _known(op, (_outline(input), _outline(weight), None if bias is None else _outline(bias)), *steps)
+
+
 def computed(t: Tensor) -> Any:
     """The array in the type that it is computed in."""
     compute = t._dtype.compute
@@ -178,9 +221,9 @@ def convolution(
     transposed: bool, output_padding: Sizes, groups: int,
 ) -> Tensor:  # fmt: skip
     """Cross-correlation of (n, channels, *sizes) with filters; transposed: its adjoint."""
-    arguments = input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
-    spec = _convolution_spec(*arguments)
-    windows = _geometry("convolution", *arguments)
+    spec, windows = _planned(
+        "convolution", input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
+    )
     if native.call is not None and _is_native(input, windows):
         out = allocate_like(spec)
         form = "input" if transposed else "forward"
@@ -263,7 +306,11 @@ def convolution_backward(
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:  # fmt: skip
     """The gradients of input, weight and bias; None for what `output_mask` leaves out."""
     op = "convolution_backward"
-    windows = _geometry(op, input, weight, None, stride, padding, dilation, transposed, output_padding, groups)
+    steps = stride, padding, dilation, transposed, output_padding, groups
+    if all(type(n) is int for n in (*input._sizes, *weight._sizes)):
+        _, windows = _planned(op, input, weight, None, *steps)
+    else:
+        windows = _geometry(op, input, weight, None, *steps)
     channels = weight._sizes[1] * groups if transposed else weight._sizes[0]
     wanted = (input._sizes[0], channels, *(windows.sizes if transposed else windows.counts))
     _check_operands(op, input, grad_output)

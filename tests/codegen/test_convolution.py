@@ -13,6 +13,7 @@ import pytest
 import opweave as ow
 from opweave.codegen import convolution
 from opweave.codegen.native import correlation, llvm, objects, pool
+from opweave.registry.errors import DTypeError, ShapeError
 
 aten = ow.ops.aten
 Array = np.ndarray[Any, Any]
@@ -183,6 +184,57 @@ def test_several_channels_side_by_side(dtype: str) -> None:
             close(one.to(ow.float64).numpy(), right, dtype)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize(
+    ("sizes", "kernel", "stride", "dilation"),
+    [((1, 70, 75), (7, 7), 1, 1), ((2, 65, 130), (3, 5), 2, 1), ((1, 90, 61), (3, 3), 1, 9),
+     ((1, 2, 900), (2, 5), 3, 2), ((2, 40, 33), (1, 7), 1, 1), ((1, 30, 40), (9, 1), 3, 1)],
+)  # fmt: skip
+def test_planes_of_more_rows_than_are_held(
+    sizes: tuple[int, ...], kernel: tuple[int, int], stride: int, dilation: int, dtype: str
+) -> None:
+    case, kind, groups = Case(0), getattr(ow, dtype), 34
+    case.groups, case.kernel, case.stride, case.dilation = groups, list(kernel), [stride] * 2, [dilation] * 2
+    case.padding = [(k - 1) * dilation // 2 for k in kernel]
+    case.x_sizes, case.w_sizes = (sizes[0], groups, *sizes[1:]), (groups, 1, *kernel)
+    counts = [
+        (n + 2 * p - dilation * (k - 1) - 1) // stride + 1
+        for n, p, k in zip(sizes[1:], case.padding, kernel, strict=True)
+    ]
+    case.y_sizes = sizes[0], groups, *counts
+    x, w, y = (ow.from_numpy(array).to(kind) for array in case.drawn(1))
+    exact = case.exact(*(t.to(ow.float64).numpy() for t in (x, w, y)))
+    found = [
+        aten.convolution(x, w, None, *case.steps(), False, [0, 0], groups),
+        *aten.convolution_backward(y, x, w, None, *case.steps(), False, [0, 0], groups, [True, True, False])[:2],
+    ]
+    for one, right in zip(found, exact, strict=True):
+        close(one.to(ow.float64).numpy(), right, dtype)
+
+
+def test_calls_of_the_same_sizes_are_planned_by_what_else_there_is() -> None:
+    """Types, layouts, steps and the bias belong to a plan."""
+    draw = np.random.default_rng(8)
+    x, w = (ow.from_numpy(draw.standard_normal(s, np.float32)) for s in ((2, 4, 6, 6), (4, 4, 3, 3)))
+    last = x.contiguous(memory_format=ow.channels_last)
+    right = ow.conv2d(x, w, padding=1)
+    for _ in range(2):
+        found = ow.conv2d(last, w, padding=1)
+        assert found.stride() == (144, 1, 24, 4)
+        np.testing.assert_allclose(found.numpy(), right.numpy(), rtol=1e-5, atol=1e-5)
+        assert ow.conv2d(x, w, padding=1).stride() == (144, 36, 6, 1)
+        assert ow.conv2d(x, w, padding=1, stride=2).shape == (2, 4, 3, 3)
+        assert ow.conv2d(x.double(), w.double(), padding=1).dtype is ow.float64
+        for bias in (None, ow.ones(4), ow.full((4,), 2.0)):
+            added = 0.0 if bias is None else float(bias[0])
+            found = ow.conv2d(x, w, bias, padding=1)
+            np.testing.assert_allclose(found.numpy(), right.numpy() + added, rtol=1e-5, atol=1e-5)
+        with pytest.raises(DTypeError, match=r"f32\[2, 4, 6, 6\].*f64\[4, 4, 3, 3\]"):
+            ow.conv2d(x, w.double(), padding=1)
+        with pytest.raises(ShapeError, match=r"f32\[4, 3, 3, 3\]"):
+            ow.conv2d(x, w[:, :3], padding=1)
+
+
 @pytest.mark.parametrize("stride", [1, 2])
 def test_channels_side_by_side_take_nothing_from_outside(stride: int) -> None:
     """What is not finite in a filter or a gradient counts only where it meets a number of the input."""
@@ -238,7 +290,8 @@ def test_compiled_convolutions_take_other_sizes() -> None:
     [((2, 33, 15, 13), 31, (3, 3), 1), ((1, 70, 9, 17), 100, (3, 5), 2), ((3, 129, 7, 7), 17, (1, 1), 1),
      ((2, 16, 20, 33), 300, (2, 2), 1), ((1, 300, 5, 6), 33, (3, 3), 1), ((1, 21, 41, 83), 24, (3, 3), 2),
      ((2, 31, 23, 64), 20, (3, 3), 1), ((1, 8, 9, 150), 40, (5, 5), 1), ((1, 5, 30, 77), 9, (7, 7), 2),
-     ((2, 37, 14, 13), 200, (3, 3), 1), ((1, 20, 9, 9), 302, (1, 1), 1)],
+     ((2, 37, 14, 13), 200, (3, 3), 1), ((1, 20, 9, 9), 302, (1, 1), 1), ((2, 5, 37, 29), 3, (3, 3), 1),
+     ((3, 9, 12, 12), 8, (1, 1), 1), ((3, 1, 27, 23), 6, (5, 5), 2)],
 )  # fmt: skip
 def test_many_channels(sizes: tuple[int, ...], filters: int, kernel: tuple[int, int], stride: int, dtype: str) -> None:
     """Parts of tiles, and several blocks of terms, filters and places."""

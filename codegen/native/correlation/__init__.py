@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable
 
 from opweave.codegen.native import llvm
-from opweave.codegen.native.correlation.channels import HELD, Channels, held
+from opweave.codegen.native.correlation.channels import Channels, held
 from opweave.codegen.native.correlation.words import (
     CORRELATE,
     DEPTH,
@@ -35,6 +35,7 @@ from opweave.codegen.native.correlation.words import (
     Record,
 )
 from opweave.codegen.native.emitting import Function, Int, Number
+from opweave.codegen.native.objects import UNTUNED
 
 
 def source_for_host(stored: str) -> str:
@@ -53,9 +54,10 @@ class _Module(Channels):
         parts = [
             _HEAD, self._masked_load(), self._narrow(), self._several(), self._pairs(),
             *self._micros(), self._copy(), self._zero(), self._fill(), self._plan(),
-            self._columns(), self._filters(), self._turned(), self._scatter(), self._survey(), self._careful(),
-            self._correlate(), *([] if self.kind.tiles else [self._correlate_planes()]), self._weight(),
-            self._gather(), self._depthwise(), self._depthwise_weight(), self._lanes(), self._lane_forward(),
+            self._columns(), self._filters(), self._turned(), self._scatter(), self._ordered(),
+            self._survey(), self._careful(), self._correlate(),
+            *([] if self.kind.tiles else [self._correlate_planes()]), self._dots(), self._weight(), self._gather(),
+            self._depthwise(), self._depthwise_weight(), self._lanes(), self._lane_forward(),
             self._lane_weight(), self._lane_adjoint(), self._entry(),
             '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}',
         ]  # fmt: skip
@@ -82,7 +84,7 @@ class _Module(Channels):
         go("correlate.planes", c["blocks"] * rows.up(height) * groups, width * height * c["terms"] + 1000)
 
     def _entry(self) -> str:
-        f = Function("i32", self.name, ["ptr words"])
+        f = Function("i32", self.name, ["ptr words"], UNTUNED)
         context = f.room(f"[{len(WORDS)} x i64]")
         f.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {context}, ptr %words, i64 {8 * len(FIELDS)}, i1 false)")
         c = Record(f, context, WORDS)
@@ -133,17 +135,16 @@ class _Module(Channels):
                     f.line(f"store i32 3, ptr {result}")
 
         some = (places > 0).both(rows > 0).both(groups > 0)
-        beside = held(c).both(groups >= self.lanes)
-        # Long rows of what is computed as it lies need not be turned around.
-        narrow = (counts[2] <= (_NARROW if self.stored == self.real else HELD)).either(
-            (c["step1"] * c["step2"]).equals(1).denied()
-        )
-        by_lanes = kind.equals(DEPTHWISE).both(beside).both(narrow)
-        weight_by_lanes = kind.equals(DEPTHWISE_WEIGHT).both(beside).both(narrow).both(groups >= 4 * self.lanes)
+        beside = held(c)
+        by_lanes = kind.equals(DEPTHWISE).both(beside).both(groups >= self.lanes)
+        # There are programs for two threads, at least.
+        weight_by_lanes = kind.equals(DEPTHWISE_WEIGHT).both(beside).both(groups >= 2 * self.lanes)
         blocks = groups.up(self.lanes)
         work = image * window * self.lanes
         with f.when(by_lanes.both(some)):
             go("lanes.forward", c["n"] * blocks, work * rows)
+            with f.when(c["odd"].equals(1).both(inside.denied())):
+                go("careful", groups * rows, c["n"] * image * terms * 8)
         with f.when(weight_by_lanes.both(rows > 0)):
             go("lanes.weight", blocks, work * rows * c["n"])
         with f.when(kind.equals(DEPTHWISE_ADJOINT).both(some)):
@@ -165,6 +166,11 @@ class _Module(Channels):
             blocked = apart.both(kind.equals(CORRELATE)).both(window <= DEPTH).both(depth > DEPTH // 2)
         if self.by_channels:
             blocked = blocked.both((channels & 1).equals(0))
+        # What is read once or twice is put in order by who reads it.
+        c["paired"] = blocked.choose(1, 0) if self.by_channels else 0
+        late = blocked.both(blocks <= 2)
+        c["late"] = late.choose(1, 0)
+        blocked, apart = blocked.both(late.denied()), apart.both(late.denied())
         parts = blocked.choose(each.up((depth // window.most(1)).most(1)), 0)
         c["blocked"] = parts
         with f.when(apart):
@@ -256,8 +262,6 @@ class _Module(Channels):
 _FEW_ROWS = 128
 #: Panels of a block where columns need no memory.
 _PLACES = 8
-#: Rows of so many places are computed with channels side by side.
-_NARROW = 64
 _RUN = ("ptr code", "ptr packed", "i64 n", "i32 gx", "i32 gy", "i32 gz", "ptr cost")
 _HEAD = """\
 declare ptr @malloc(i64)

@@ -1,8 +1,8 @@
 """Correlations of one channel a group with a register's places for channels: small images, steps, channels last.
 
 A program turns the planes of some channels around, so that a place of all of them is a register. Then a tap is one
-multiplication for all, whatever the step, and of what lies outside of the input nothing is read. Large planes are
-computed some rows at a time.
+multiplication for all, whatever the step. Rows have the zeros beside them that taps see, so sums of several places stay
+in registers over all taps. Large planes are computed some rows at a time.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from opweave.codegen.native.correlation.depthwise import Depthwise
 from opweave.codegen.native.correlation.words import Record
 from opweave.codegen.native.emitting import Function, Int, Number
 
-#: Places of all channels that are held at once, or rows of them if these are more; places that are summed side by side.
-HELD, _ROWS, _MANY = 400, 8, 4
+#: Places of all channels that are held at once by an adjoint; places that are summed side by side.
+_HELD, _MANY = 400, 4
+#: Places that are held of a plane whose results are formed in registers, as many as the second cache has room for;
+#: those that are turned around at once; results that are formed side by side, and taps whose gradients are.
+_PLANE, _TURNED, _TILE, _BESIDE = 4096, 256, 8, 3
 _PARAMETERS = ("i64 apart", "i64 count", "i64 high", "i64 wide", "i64 row", "i64 step")
 
 
@@ -35,10 +38,11 @@ class _Axis:
 
 
 def held(c: Record) -> Int:
-    """Whether programs of this file have room for a row of places, and nothing has depth."""
-    x = _Axis(c, 2)
+    """Whether programs of this file have room for the rows of a row of places, and nothing has depth."""
+    y, x = _Axis(c, 1), _Axis(c, 2)
     flat = c["count0"].equals(1).both(c["taps0"].equals(1)).both(c["lo0"] <= 0).both(c["hi0"] > 0)
-    return flat.both((x.high - x.low) <= HELD).both(x.count <= HELD)
+    rows = ((x.count - 1) * x.step + x.reach) * y.reach
+    return flat.both(rows <= _PLANE)
 
 
 class Channels(Depthwise):
@@ -92,19 +96,6 @@ class Channels(Depthwise):
             for lane, value in enumerate(self._transposed(f, rows)):
                 with f.when(count > lane):
                     self._put_several(f, value, self._stored_at(f, place, f.param("apart") * lane), left)
-
-    def _lane_task(self, name: str) -> tuple[Function, Record, _Axis, _Axis, Int, list[str]]:
-        """A program, its dimensions, rows of places at a time, and room: input, results, filters, bias."""
-        f, c = self._task(name)
-        y, x = _Axis(c, 1), _Axis(c, 2)
-        wide = (x.high - x.low).most(x.count).most(1)
-        band = (((f.const(HELD) // wide).most(_ROWS) - y.reach).most(0) // y.step).most(1).least(y.count)
-        slack = self.lanes + _MANY
-        sizes = (
-            ((band - 1) * y.step + y.reach) * (x.high - x.low) + slack, band * x.count + slack,
-            c["window"] * c["rows"] + slack, f.const(slack),
-        )  # fmt: skip
-        return f, c, y, x, band, self._lane_rooms(f, c, sizes)
 
     def _lane_rooms(self, f: Function, c: Record, sizes: Sequence[Int]) -> list[str]:
         """Room for so many registers each; a program is left where there is none."""
@@ -185,113 +176,277 @@ class Channels(Depthwise):
             self._vstore(f, first, self._lane_at(f, sums, i))
 
     def _lane_forward(self) -> str:
-        """Programs of a correlation: an image and some channels each."""
-        f, c, y, x, band, rooms = self._lane_task("lanes.forward")
-        seen, sums, filters, bias = rooms
-        groups, wide = c["groups"], x.high - x.low
-        blocks = groups.up(self.lanes)
+        """Programs of a correlation: an image and some channels each.
+
+        Rows of the input lie behind each other with zeros beside them, and are turned around shortly before they are
+        read. Sums stay in registers over all taps.
+        """
+        f, c = self._task("lanes.forward")
+        y, x = _Axis(c, 1), _Axis(c, 2)
+        wide, pitch = x.high - x.low, (x.count - 1) * x.step + x.reach
+        rows, groups, window, images = c["rows"], c["groups"], c["window"], c["n"]
+        # Rows of results whose input is held, and those that are turned around at once.
+        held = ((f.const(_PLANE) // pitch - y.reach).most(0) // y.step + 1).least(y.count)
+        turned = (f.const(_TURNED) // wide.most(1)).most(1)
+        band = (f.const(_TURNED) // (wide.most(x.count) * y.step).most(1)).most(1).least(held)
+        slack = self.lanes + _TILE
+        sizes = (
+            ((held - 1) * y.step + y.reach) * pitch + _TILE * x.step + slack, turned * wide + slack,
+            band * x.count + slack, window * rows + slack, rows + slack,
+        )  # fmt: skip
+        rooms = self._lane_rooms(f, c, sizes)
+        seen, compact, sums, filters, bias = rooms
+        back = x.by < 0
+        first_tap, next_tap = back.choose(window - 1, 0), back.choose(-1, 1)
+        steps = [x.step * k for k in range(_TILE)]
+        before = f.variable(-1)
         with f.loop(f.param("start"), f.param("end")) as i:
-            n, g = i // blocks, i % blocks * self.lanes
+            n, g = i % images, i // images * self.lanes
             count = (groups - g).least(self.lanes)
-            with f.loop(0, y.count, band) as y0:
-                y1 = (y0 + band).least(y.count)
-                low, high = (y0 * y.step).most(y.low), ((y1 - 1) * y.step + y.reach).least(y.high)
-                begin = n * c["in_n"] + g * c["in_g"] + low * y.of + x.low * x.of
-                of = self._stored_at(f, c.pointer("input"), begin)
-                self._turn(f, "in", of, c["in_g"], count, (high - low).most(0), wide, y.of, x.of, seen)
-                with f.loop(0, c["rows"]) as m:
-                    number = self._taps_in(f, c, y, x, g, m, count, filters)
-                    by = c["bias_by"]
-                    self._start(f, c, (g * c["rows"] + m) * by, c["rows"] * by, count, bias, sums, (y1 - y0) * x.count)
-                    with f.loop(y0, y1) as at:
-                        first, last = ((end - at * y.step).most(0).up(y.dstep) for end in (y.low, y.high))
-                        row = self._lane_at(f, sums, (at - y0) * x.count)
-                        with f.loop(0, x.taps) as tap:
-
-                            def read(v: Int, place: Int) -> str:
-                                down = at * y.step + v * y.dstep - low
-                                along = place * x.step + tap * x.dstep - x.low
-                                return self._lane_at(f, seen, down * wide + along)
-
-                            self._add_row(
-                                f, *x.places(tap), lambda place: self._lane_at(f, row, place),
-                                (first, last.least(y.taps), 1), read,
-                                lambda v: self._lane_at(f, filters, number(v, tap)),
-                            )  # fmt: skip
-                    place = n * c["out_n"] + g * c["out_g"] + m * c["out_m"] + y0 * y.to
-                    to = self._stored_at(f, c.pointer("output"), place)
-                    self._turn(f, "out", to, c["out_g"], count, y1 - y0, x.count, y.to, x.to, sums)
+            new = before.value.equals(g).denied()
+            with f.when(new):
+                before.set(g)
+                self._lane_filters(f, c, y, x, g, count, filters, bias)
+            with f.loop(0, y.count, held) as begin:
+                end = (begin + held).least(y.count)
+                top = (begin * y.step).most(y.low)
+                done = f.variable(top)
+                with f.loop(begin, end, band) as y0:
+                    y1 = (y0 + band).least(end)
+                    bottom = ((y1 - 1) * y.step + y.reach).least(y.high)
+                    at = n * c["in_n"] + g * c["in_g"] + x.low * x.of
+                    of = self._stored_at(f, c.pointer("input"), at), c["in_g"], count, y.of, x.of
+                    self._take_rows(f, of, (done.value, bottom, top), (x.low, x.high, pitch), turned, compact, seen)
+                    done.set(done.value.most(bottom))
+                    with f.loop(0, rows) as m:
+                        first = self._vload(f, self._lane_at(f, bias, m))
+                        taps = self._lane_at(f, filters, m * window + first_tap)
+                        with f.loop(y0, y1) as at:
+                            a, b = ((edge - at * y.step).most(0).up(y.dstep) for edge in (y.low, y.high))
+                            down = a, b.least(y.taps)
+                            row = self._lane_at(f, seen, (at * y.step - top) * pitch)
+                            to = self._lane_at(f, sums, (at - y0) * x.count)
+                            # What is computed beyond a row is where the next one begins.
+                            most = (x.count + (_TILE // 2 - 1)) // _TILE * _TILE
+                            for a, b, many in ((0, most, _TILE), (most, x.count, _TILE // 2)):
+                                with f.loop(a, b, many) as place:
+                                    self._lane_tile(
+                                        f, y, x, down, self._lane_at(f, row, place * x.step), pitch, steps[:many],
+                                        taps, next_tap, first, self._lane_at(f, to, place),
+                                    )  # fmt: skip
+                        place = n * c["out_n"] + g * c["out_g"] + m * c["out_m"] + y0 * y.to
+                        to = self._stored_at(f, c.pointer("output"), place)
+                        self._turn(f, "out", to, c["out_g"], count, y1 - y0, x.count, y.to, x.to, sums)
         self._free(f, rooms)
         return f.end()
 
+    def _take_rows(
+        self, f: Function, of: tuple[str, Int, Int, Int, Int], rows: tuple[Number, Number, Number],
+        beside: tuple[Number, Int, Int], turned: Int, compact: str, to: str,
+    ) -> None:  # fmt: skip
+        """Have rows turned, some at a time, and put with zeros beside them where the first of all begins."""
+        memory, apart, count, row_by, by = of
+        first, last, top = rows
+        low, high, pitch = beside
+        wide = high - low
+        with f.loop(first, last, turned) as row:
+            some = Int(f, str(last)).least(row + turned) - row
+            begin = self._stored_at(f, memory, row * row_by)
+            self._turn(f, "in", begin, apart, count, some, wide, row_by, by, compact)
+            with f.loop(0, some) as more:
+                there = self._lane_at(f, to, (row + more - top) * pitch)
+                own = self._lane_at(f, compact, more * wide - low)
+                for a, b, zero in ((0, low, True), (low, high, False), (high, pitch, True)):
+                    with f.loop(a, b) as place:
+                        value = "zeroinitializer" if zero else self._vload(f, self._lane_at(f, own, place))
+                        self._vstore(f, value, self._lane_at(f, there, place))
+
+    def _lane_tile(
+        self, f: Function, y: _Axis, x: _Axis, down: tuple[Int, Int], row: str, pitch: Int, steps: Sequence[Int],
+        taps: str, next_tap: Int, first: str, to: str,
+    ) -> None:  # fmt: skip
+        """Some places of a row, by all taps from one row to another."""
+        sums = [f.room(self.vector) for _ in steps]
+        for one in sums:
+            f.line(f"store {self.vector} {first}, ptr {one}")
+        with f.loop(*down) as v:
+            begins = self._lane_at(f, row, v * y.dstep * pitch)
+            weights = self._lane_at(f, taps, v * x.taps * next_tap)
+            with f.loop(0, x.taps) as u:
+                factor = self._vload(f, self._lane_at(f, weights, u * next_tap))
+                here = self._lane_at(f, begins, u * x.dstep)
+                for step, one in zip(steps, sums, strict=True):
+                    value = self._vload(f, self._lane_at(f, here, step))
+                    old = f.op(f"load {self.vector}, ptr {one}")
+                    f.line(f"store {self.vector} {self._fma(f, factor, value, old)}, ptr {one}")
+        for k, one in enumerate(sums):
+            self._vstore(f, f.op(f"load {self.vector}, ptr {one}"), self._lane_at(f, to, k))
+
+    def _lane_filters(
+        self, f: Function, c: Record, y: _Axis, x: _Axis, g: Int, count: Int, filters: str, bias: str
+    ) -> None:
+        """Have the filters of some channels turned, and what their results begin with; note what is not finite."""
+        rows, window = c["rows"], c["window"]
+        bits = f"<{self.lanes} x i1>"
+        several = f.room(bits)
+        f.line(f"store {bits} zeroinitializer, ptr {several}")
+        f.line(f"call void @clear(ptr {filters}, i64 {window * rows * self.lanes})")
+        f.line(f"call void @clear(ptr {bias}, i64 {rows * self.lanes})")
+        given = c.pointer("bias")
+        there_is = Int(f, f.op(f"icmp ne ptr {given}, null"))
+        with f.loop(0, rows) as m:
+            self._taps_in(f, c, y, x, g, m, count, self._lane_at(f, filters, m * window))
+            with f.when(there_is):
+                by, to = c["bias_by"], self._lane_at(f, bias, m)
+                self._turn(f, "in", self._stored_at(f, given, (g * rows + m) * by), rows * by, count, 1, 1, 0, 0, to)
+        with f.loop(0, window * rows) as tap:
+            self._is_odd(f, self._vload(f, self._lane_at(f, filters, tap)), self.vector, several, bits)
+        self._note(f, c, several)
+
     def _lane_weight(self) -> str:
-        """Programs of a gradient by the weight: some channels each."""
-        f, c, y, x, band, rooms = self._lane_task("lanes.weight")
-        seen, grads, totals, _ = rooms
-        groups, rows, wide, window = c["groups"], c["rows"], x.high - x.low, y.taps * x.taps
+        """Programs of a gradient by the weight: some channels each.
+
+        Rows of a band lie behind each other with zeros between them, both those of the input and those of the
+        gradient, and are one long row, whose sums for a few taps stay in registers. If those are not finite, all is
+        computed again without what lies outside.
+        """
+        f, c = self._task("lanes.weight")
+        y, x = _Axis(c, 1), _Axis(c, 2)
+        wide, pitch = x.high - x.low, (x.count - 1) * x.step + x.reach
+        groups, rows, window, images = c["groups"], c["rows"], c["window"], c["n"]
+        held = ((f.const(_PLANE) // pitch - y.reach).most(0) // y.step + 1).least(y.count)
+        turned = (f.const(_TURNED) // wide.most(1)).most(1)
+        joined = y.step.equals(1).both(x.step.equals(1))
+        apart = joined.choose(pitch, x.count)
+        band = (f.const(_TURNED) // (apart * y.step)).most(1).least(held)
+        slack = self.lanes + _MANY
+        slots = window.up(_BESIDE) * _BESIDE
+        sizes = (
+            ((held - 1) * y.step + y.reach) * pitch + _MANY * x.step + slack,
+            (turned * wide).most(band * x.count) + slack, band * apart + slack, slots * rows + slack,
+        )  # fmt: skip
+        rooms = self._lane_rooms(f, c, sizes)
+        seen, compact, grads, totals = rooms
+        bits = f"<{self.lanes} x i1>"
+        several, steps = f.room(bits), [x.step * k for k in range(_MANY)]
         with f.loop(f.param("start"), f.param("end")) as i:
             g = i * self.lanes
             count = (groups - g).least(self.lanes)
-            with f.loop(0, rows * window) as tap:
-                self._vstore(f, "zeroinitializer", self._lane_at(f, totals, tap))
-            with f.loop(0, c["n"]) as n, f.loop(0, y.count, band) as y0:
-                y1 = (y0 + band).least(y.count)
-                low, high = (y0 * y.step).most(y.low), ((y1 - 1) * y.step + y.reach).least(y.high)
-                begin = n * c["in_n"] + g * c["in_g"] + low * y.of + x.low * x.of
-                of = self._stored_at(f, c.pointer("input"), begin)
-                self._turn(f, "in", of, c["in_g"], count, (high - low).most(0), wide, y.of, x.of, seen)
-                with f.loop(0, rows) as m:
-                    place = n * c["out_n"] + g * c["out_g"] + m * c["out_m"] + y0 * y.to
-                    of = self._stored_at(f, c.pointer("output"), place)
-                    self._turn(f, "in", of, c["out_g"], count, y1 - y0, x.count, y.to, x.to, grads)
-                    with f.loop(0, y.taps) as v, f.loop(0, x.taps) as u:
-                        total = self._lane_at(f, totals, m * window + v * x.taps + u)
-                        self._add_tap(f, y, x, v, u, (y0, y1, low), wide, seen, grads, total)
+            exact, again = f.variable(0), f.variable(1)
+            with f.repeat(again):
+                with f.loop(0, rows * slots) as tap:
+                    self._vstore(f, "zeroinitializer", self._lane_at(f, totals, tap))
+                with f.loop(0, images) as n, f.loop(0, y.count, held) as begin:
+                    end, top = (begin + held).least(y.count), begin * y.step
+                    done = f.variable(top)
+                    with f.loop(begin, end, band) as y0:
+                        y1 = (y0 + band).least(end)
+                        first, last = done.value, (y1 - 1) * y.step + y.reach
+                        for a, b in ((first, last.least(y.low)), (first.most(y.high), last)):
+                            with f.loop(a * pitch, b * pitch) as place:
+                                self._vstore(f, "zeroinitializer", self._lane_at(f, seen, place - top * pitch))
+                        at = n * c["in_n"] + g * c["in_g"] + x.low * x.of
+                        of = self._stored_at(f, c.pointer("input"), at), c["in_g"], count, y.of, x.of
+                        inside = first.most(y.low), last.least(y.high), top
+                        self._take_rows(f, of, inside, (x.low, x.high, pitch), turned, compact, seen)
+                        done.set(done.value.most(last))
+                        with f.loop(0, rows) as m:
+                            at = n * c["out_n"] + g * c["out_g"] + m * c["out_m"]
+                            of = self._stored_at(f, c.pointer("output"), at), c["out_g"], count, y.to, x.to
+                            self._take_rows(f, of, (y0, y1, y0), (0, x.count, apart), band, compact, grads)
+                            own = self._lane_at(f, totals, m * slots)
+                            row = self._lane_at(f, seen, (y0 * y.step - top) * pitch)
+                            with f.when(exact.value.equals(1)), f.loop(0, y.taps) as v, f.loop(0, x.taps) as u:
+                                total = self._lane_at(f, own, v * x.taps + u)
+                                self._add_tap(f, y, x, v, u, (y0, y1), (pitch, apart), row, grads, total)
+                            with f.when(exact.value.equals(0)), f.loop(0, window, _BESIDE) as tap:
+                                high = y1 - y0
+                                batch, along = joined.choose(high, 1), joined.choose((high - 1) * pitch, 0) + x.count
+                                offsets = [(tap + k).least(window - 1) for k in range(_BESIDE)]
+                                places = [
+                                    self._lane_at(f, row, t // x.taps * y.dstep * pitch + t % x.taps * x.dstep)
+                                    for t in offsets
+                                ]
+                                self._add_taps(
+                                    f, places, grads, (high, batch, along), (y.step * pitch, apart), steps,
+                                    self._lane_at(f, own, tap),
+                                )  # fmt: skip
+                f.line(f"store {bits} zeroinitializer, ptr {several}")
+                with f.loop(0, rows * slots) as tap:
+                    self._is_odd(f, self._vload(f, self._lane_at(f, totals, tap)), self.vector, several, bits)
+                odd = f.op(
+                    f"call i1 @llvm.vector.reduce.or.v{self.lanes}i1({bits} {f.op(f'load {bits}, ptr {several}')})"
+                )
+                again.set(Int(f, odd).both(exact.value.equals(0)).choose(1, 0))
+                exact.set(1)
             with f.loop(0, rows) as m:
                 to = self._stored_at(f, c.pointer("weight"), g * c["w_g"] + m * c["w_m"])
-                of = self._lane_at(f, totals, m * window)
+                of = self._lane_at(f, totals, m * slots)
                 self._turn(f, "out", to, c["w_g"], count, y.taps, x.taps, y.by, x.by, of)
         self._free(f, rooms)
         return f.end()
 
-    def _add_tap(
-        self, f: Function, y: _Axis, x: _Axis, v: Int, u: Int, rows: tuple[Int, Int, Int], wide: Int, seen: str,
-        grads: str, total: str,
+    def _add_taps(
+        self, f: Function, places: list[str], grads: str, rows: tuple[Int, Int, Int], apart: tuple[Int, Int],
+        steps: Sequence[Int], totals: str,
     ) -> None:  # fmt: skip
-        """Add to a tap's gradient what some rows of places have for it."""
-        y0, y1, low = rows
-        sums = [f.room(self.vector) for _ in range(_MANY)]
-        for k, one in enumerate(sums):
-            f.line(f"store {self.vector} {self._vload(f, total) if k == 0 else 'zeroinitializer'}, ptr {one}")
-        (first, last), (begin, end) = y.places(v), x.places(u)
-        with f.loop(first.most(y0), last.least(y1)) as at:
-            given = self._lane_at(f, grads, (at - y0) * x.count)
-            row = self._lane_at(f, seen, (at * y.step + v * y.dstep - low) * wide + u * x.dstep - x.low)
+        """Add to the gradients of some taps what rows have for them: how many, how many are one, and how long it is."""
+        high, batch, along = rows
+        sums = [[f.room(self.vector) for _ in steps] for _ in places]
+        for t, some in enumerate(sums):
+            for k, one in enumerate(some):
+                value = "zeroinitializer" if k else self._vload(f, self._lane_at(f, totals, t))
+                f.line(f"store {self.vector} {value}, ptr {one}")
 
-            def add(place: Int, one: str) -> None:
-                value, grad = (self._vload(f, self._lane_at(f, *at)) for at in ((row, place * x.step), (given, place)))
-                new = self._fma(f, grad, value, f.op(f"load {self.vector}, ptr {one}"))
-                f.line(f"store {self.vector} {new}, ptr {one}")
+        def add(i: Int, begins: list[str], given: str, many: int) -> None:
+            for k in range(many):
+                grad = self._vload(f, self._lane_at(f, given, i + k))
+                for of, some in zip(begins, sums, strict=True):
+                    value = self._vload(f, self._lane_at(f, of, i * steps[1] + steps[k]))
+                    old = f.op(f"load {self.vector}, ptr {some[k]}")
+                    f.line(f"store {self.vector} {self._fma(f, grad, value, old)}, ptr {some[k]}")
 
-            stop = begin + (end - begin).most(0) // _MANY * _MANY
-            with f.loop(begin, stop, _MANY) as i:
-                for k, one in enumerate(sums):
-                    add(i + k, one)
-            for k, one in enumerate(sums[1:]):
-                with f.when(stop + k < end):
-                    add(stop + k, one)
+        with f.loop(0, high, batch) as y:
+            begins, given = [self._lane_at(f, of, y * apart[0]) for of in places], self._lane_at(f, grads, y * apart[1])
+            stop = along & -len(steps)
+            with f.loop(0, stop, len(steps)) as i:
+                add(i, begins, given, len(steps))
+            with f.loop(stop, along) as i:
+                add(i, begins, given, 1)
+        for t, some in enumerate(sums):
+            self._vstore(f, self._summed(f, some), self._lane_at(f, totals, t))
+
+    def _summed(self, f: Function, sums: list[str]) -> str:
         values = [f.op(f"load {self.vector}, ptr {one}") for one in sums]
         while len(values) > 1:
             values = [f.op(f"fadd {self.vector} {a}, {b}") for a, b in zip(values[::2], values[1::2], strict=True)]
-        self._vstore(f, values[0], total)
+        return values[0]
+
+    def _add_tap(
+        self, f: Function, y: _Axis, x: _Axis, v: Int, u: Int, rows: tuple[Int, Int], apart: tuple[Int, Int],
+        seen: str, grads: str, total: str,
+    ) -> None:  # fmt: skip
+        """Add to a tap's gradient what some rows of places have for it, without what lies outside."""
+        y0, y1 = rows
+        one = f.room(self.vector)
+        f.line(f"store {self.vector} {self._vload(f, total)}, ptr {one}")
+        (first, last), (begin, end) = y.places(v), x.places(u)
+        with f.loop(first.most(y0), last.least(y1)) as at:
+            given = self._lane_at(f, grads, (at - y0) * apart[1])
+            row = self._lane_at(f, seen, ((at - y0) * y.step + v * y.dstep) * apart[0] + u * x.dstep)
+            with f.loop(begin, end) as place:
+                value, grad = (self._vload(f, self._lane_at(f, *at)) for at in ((row, place * x.step), (given, place)))
+                new = self._fma(f, grad, value, f.op(f"load {self.vector}, ptr {one}"))
+                f.line(f"store {self.vector} {new}, ptr {one}")
+        self._vstore(f, f.op(f"load {self.vector}, ptr {one}"), total)
 
     def _lane_adjoint(self) -> str:
         """Programs of the adjoint of a correlation in its input, which is written: an image and some channels each."""
         f, c = self._task("lanes.adjoint")
         y, x = _Axis(c, 1), _Axis(c, 2)
         lows, highs = ([c[f"{name}{d}"] for d in (1, 2)] for name in ("lo", "hi"))
-        across = (highs[1] - lows[1]).least(HELD).most(1)
-        down = (f.const(HELD) // across).most(1)
+        across = (highs[1] - lows[1]).least(_HELD).most(1)
+        down = (f.const(_HELD) // across).most(1)
         slack = self.lanes + _MANY
         held = ((down + y.reach) // y.step + 2) * ((across + x.reach) // x.step + 2)
         sizes = down * across + slack, held + slack, c["window"] + slack, f.const(slack)

@@ -184,10 +184,7 @@ class Depthwise(Planes):
                     to = self._stored_at(f, c.pointer("weight"), g * c["w_g"] + m * c["w_m"])
                     with f.loop(0, window) as tap:
                         value = self._vload(f, self._at(f, sums, (m * slots + tap) * lanes))
-                        total = f.op(
-                            f"call reassoc {self.real} @llvm.vector.reduce.fadd.{self.suffix}({self.real} -0.0,"
-                            f" {self.vector} {value})"
-                        )
+                        total = self._total(f, value)
                         self._is_odd(f, total, self.real, odd, "i1")
                         self._put(f, total, self._stored_at(f, to, f.load(weights, tap)))
                 again = Int(f, f.op(f"load i1, ptr {odd}")).both(rows_ > 1)

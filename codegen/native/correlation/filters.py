@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from opweave.codegen.native.correlation.vectors import Vectors
 from opweave.codegen.native.correlation.words import PITCH, Record
-from opweave.codegen.native.emitting import Function, Int
+from opweave.codegen.native.emitting import Function, Int, Number
+from opweave.codegen.native.objects import UNTUNED
 
 
 class Filters(Vectors):
@@ -172,100 +173,140 @@ class Filters(Vectors):
 
     def _survey(self) -> str:
         """Look at filters, some a program: are all numbers finite; those that do not lie in order are put so."""
-        f, c = self._task("survey")
+        f, c = self._task("survey", UNTUNED)
         rows, terms, window, channels = c["rows"], c["terms"], c["window"], c["channels"]
+        bits = f"<{self.lanes} x i1>"
+        several = f.room(bits)
+        f.line(f"store {bits} zeroinitializer, ptr {several}")
+        plain = c["plain"].equals(1)
+        blocks, parts, each = rows.up(self.looked), c["blocked"], self._each
+        # In the order of the kernel in registers, a block of terms behind the other, or filter by filter.
+        of_block = (parts > 0).choose(c["depth"] // window.most(1) * each, channels).most(1)
+        apart = (parts > 0).choose(PITCH * each, terms + self.lanes)
+        with f.loop(f.param("start"), f.param("end")) as i:
+            g, m0 = i // blocks, i % blocks * self.looked
+            m1 = (m0 + self.looked).least(rows)
+            with f.when(plain), f.loop(m0, m1) as m:
+                of = self._stored_at(f, c.pointer("weight"), g * c["w_g"] + m * c["w_m"])
+                with f.loop(0, terms, self.lanes) as k:
+                    value = f.op(f"call {self.vector} @first(ptr {self._stored_at(f, of, k)}, i64 {terms - k})")
+                    self._is_odd(f, value, self.vector, several, bits)
+            with f.when(plain.denied()), f.loop(0, channels, of_block) as begin:
+                place = ((g * parts.most(1) + begin // of_block) * rows + m0) * apart
+                to = self._stored_at(f, c.pointer("packed"), place)
+                end = (begin + of_block).least(channels)
+                self._put_in_order(f, g, (m0, m1), (begin, end), to, apart)
+        self._note(f, c, several)
+        return f.end()
+
+    @property
+    def _each(self) -> int:
+        """Channels of a term."""
+        return 2 if self.by_channels else 1
+
+    def _put_in_order(
+        self, f: Function, g: Int, rows: tuple[Number, Number], channels: tuple[Number, Number], to: str, apart: Number
+    ) -> None:
+        f.line(
+            f"call void @ordered(ptr %c, ptr null, i64 {g}, i64 {rows[0]}, i64 {rows[1]}, i64 {channels[0]},"
+            f" i64 {channels[1]}, ptr {to}, i64 {apart})"
+        )
+
+    def _ordered(self) -> str:
+        """Put some channels of some filters in order, and note what is not finite; writes somewhat before a filter."""
+        names = ("g", "m0", "m1", "begin", "end")
+        f, c, _ = self._open("ordered", *(f"i64 {name}" for name in names), "ptr to", "i64 apart")
+        g, m0, m1, begin, end = (f.param(name) for name in names)
+        apart, window = f.param("apart"), c["window"]
         one, bits = f.room("i1"), f"<{self.lanes} x i1>"
         several = f.room(bits)
         f.line(f"store i1 false, ptr {one}")
         f.line(f"store {bits} zeroinitializer, ptr {several}")
-        plain, w_c, w_m, w_g = c["plain"].equals(1), c["w_c"], c["w_m"], c["w_g"]
-        weight, packed = c.pointer("weight"), c.pointer("packed")
+        short, whole = (f"<{self.lanes} x {kind}>" for kind in ("i16", "i32"))
+        most = f.room(short)
+        f.line(f"store {short} zeroinitializer, ptr {most}")
+        w_c, w_m = c["w_c"], c["w_m"]
+        weight = self._stored_at(f, c.pointer("weight"), g * c["w_g"])
         taps, by = ([c[f"{name}{d}"] for d in range(3)] for name in ("taps", "w"))
-        blocks = rows.up(self.looked)
-        square = plain.denied().both(window.equals(1)).both(w_m.equals(1))
+        square = window.equals(1).both(w_m.equals(1))
 
         def move(of: str, offset: Int, to: str, place: Int) -> None:
             value = f.op(f"load {self.stored}, ptr {self._stored_at(f, of, offset)}")
             f.line(f"store {self.stored} {value}, ptr {self._stored_at(f, to, place)}")
             self._is_odd(f, self._widened(f, value), self.real, one, "i1")
 
-        # In the order of the kernel in registers, a block of terms behind the other, or filter by filter.
-        parts = c["blocked"]
-        each = 2 if self.by_channels else 1
-        of_block = (parts > 0).choose(c["depth"] // window.most(1) * each, channels)
-        apart = (parts > 0).choose(PITCH * each, terms + self.lanes)
+        def there(m: Number, channel: Int) -> str:
+            return self._stored_at(f, "%to", (m - m0) * apart + (channel - begin) * window)
 
-        def place(g: Int, channel: Int) -> Int:
-            """Where a channel of the first filter is put."""
-            return (g * parts.most(1) + channel // of_block) * rows * apart + channel % of_block * window
-
+        # One tap, and the gradient by the input: filters lie side by side, channels are to.
+        with f.when(square), f.loop(begin, end, self.lanes) as channel, f.loop(m0, m1, self.lanes) as m:
+            found: list[str] = []
+            for j in range(self.lanes):
+                of = self._stored_at(f, weight, m + (channel + j).least(end - 1) * w_c)
+                found.append(f.op(f"call {self.vector} @first(ptr {of}, i64 {m1 - m})"))
+                self._is_odd(f, found[-1], self.vector, several, bits)
+            for j, value in enumerate(self._transposed(f, found)):
+                with f.when(m + j < m1):
+                    self._put_several(f, value, there(m + j, channel), end - channel)
         turned = self._is_turned(c)
         offsets, tap = f.op(f"call ptr @malloc(i64 {window * 8 + 8})"), f.variable(0)
         with f.loop(0, taps[0]) as z, f.loop(0, taps[1]) as y, f.loop(0, taps[2]) as x:
             f.store(z * by[0] + y * by[1] + x * by[2], offsets, tap.value)
             tap.set(tap.value + 1)
-        with f.loop(f.param("start"), f.param("end")) as i:
-            g, m0 = i // blocks, i % blocks * self.looked
-            m1 = (m0 + self.looked).least(rows)
-            with f.when(plain), f.loop(m0, m1) as m:
-                of = self._stored_at(f, weight, g * w_g + m * w_m)
-                with f.loop(0, terms, self.lanes) as k:
-                    value = f.op(f"call {self.vector} @first(ptr {self._stored_at(f, of, k)}, i64 {terms - k})")
-                    self._is_odd(f, value, self.vector, several, bits)
-            # One tap, and the gradient by the input: filters lie side by side, channels are to.
-            with (
-                f.when(square), f.loop(0, channels, of_block) as begin,
-                f.loop(begin, (begin + of_block).least(channels), self.lanes) as channel,
-                f.loop(m0, m1, self.lanes) as m,
-            ):  # fmt: skip
-                end = (begin + of_block).least(channels)
-                found: list[str] = []
-                for j in range(self.lanes):
-                    of = self._stored_at(f, weight, g * w_g + m + (channel + j).least(channels - 1) * w_c)
-                    found.append(f.op(f"call {self.vector} @first(ptr {of}, i64 {m1 - m})"))
-                    self._is_odd(f, found[-1], self.vector, several, bits)
-                for j, value in enumerate(self._transposed(f, found)):
-                    with f.when(m + j < m1):
-                        to = self._stored_at(f, packed, place(g, channel) + (m + j) * apart)
-                        self._put_several(f, value, to, end - channel)
-            # What a channel has for these filters lies together, if that is the gradient by the input.
-            other = plain.either(square).denied()
-            if self.by_channels:
-                paired = other.both(parts > 0)
-                other = other.both(parts.equals(0))
-                with f.when(paired), f.loop(2, channels + 1, 2) as left:
-                    start = place(g, channels - left)
-                    with f.loop(m0, m1) as m:
-                        of = self._stored_at(f, weight, g * w_g + m * w_m + (channels - left) * w_c)
-                        self._ahead(f, self._stored_at(f, of, w_c * -4))
-                        both, to = (of, self._stored_at(f, of, w_c)), self._stored_at(f, packed, start + m * apart)
-                        with f.when(turned):
-                            halves: list[str] = []
-                            for one_ in both:
-                                bits_, back = self._backwards(f, one_, window)
-                                self._is_odd(f, self._widened(f, bits_, self.lanes), self.vector, several, bits)
-                                halves.append(self._widened(f, back, self.lanes))
-                            self._join(f, halves, self._at(f, to, window - self.lanes))
-                        with f.when(turned.denied()), f.loop(0, window, rolled=False) as k:
-                            for j, one_ in enumerate(both):
-                                move(one_, f.load(offsets, k), to, k * 2 + j)
-            with f.when(other), f.loop(1, channels + 1) as left:
-                start = place(g, channels - left)
+        # What a channel has for these filters lies together, if that is the gradient by the input.
+        other = square.denied()
+        if self.by_channels:
+            in_pairs = other.both(c["paired"].equals(1))
+            other = other.both(c["paired"].equals(0))
+            with f.when(in_pairs), f.loop(2, end - begin + 1, 2) as left:
+                channel = end - left
                 with f.loop(m0, m1) as m:
-                    of = self._stored_at(f, weight, g * w_g + m * w_m + (channels - left) * w_c)
+                    of = self._stored_at(f, weight, m * w_m + channel * w_c)
                     self._ahead(f, self._stored_at(f, of, w_c * -4))
-                    to = self._stored_at(f, packed, start + m * apart)
-                    # Turned around in a register, and put where only channels are that come after it.
+                    both, to = (of, self._stored_at(f, of, w_c)), there(m, channel)
                     with f.when(turned):
-                        bits_, back = self._backwards(f, of, window)
-                        kind, at = f"<{self.lanes} x {self.stored}>", self._stored_at(f, to, window - self.lanes)
-                        f.line(f"store {kind} {back}, ptr {at}, align {self._item_stored()}")
-                        self._is_odd(f, self._widened(f, bits_, self.lanes), self.vector, several, bits)
+                        halves: list[str] = []
+                        for one_ in both:
+                            bits_, back = self._backwards(f, one_, window)
+                            size = f.op(f"and {short} {bits_}, splat (i16 32767)")
+                            old = f.op(f"load {short}, ptr {most}")
+                            new = f.op(f"call {short} @llvm.umax.v{self.lanes}i16({short} {size}, {short} {old})")
+                            f.line(f"store {short} {new}, ptr {most}")
+                            halves.append(f.op(f"zext {short} {back} to {whole}"))
+                        high = f.op(f"shl {whole} {halves[1]}, splat (i32 16)")
+                        place = self._at(f, to, window - self.lanes)
+                        f.line(f"store {whole} {f.op(f'or {whole} {halves[0]}, {high}')}, ptr {place}, align 4")
                     with f.when(turned.denied()), f.loop(0, window, rolled=False) as k:
-                        move(of, f.load(offsets, k), to, k)
+                        for j, one_ in enumerate(both):
+                            move(one_, f.load(offsets, k), to, k * 2 + j)
+        with f.when(other), f.loop(1, end - begin + 1) as left:
+            channel = end - left
+            with f.loop(m0, m1) as m:
+                of = self._stored_at(f, weight, m * w_m + channel * w_c)
+                self._ahead(f, self._stored_at(f, of, w_c * -4))
+                to = there(m, channel)
+                # Turned around in a register, and put where only channels are that come after it.
+                with f.when(turned):
+                    bits_, back = self._backwards(f, of, window)
+                    kind, at = f"<{self.lanes} x {self.stored}>", self._stored_at(f, to, window - self.lanes)
+                    f.line(f"store {kind} {back}, ptr {at}, align {self._item_stored()}")
+                    self._is_odd(f, self._widened(f, bits_, self.lanes), self.vector, several, bits)
+                with f.when(turned.denied()), f.loop(0, window, rolled=False) as k:
+                    move(of, f.load(offsets, k), to, k)
         f.line(f"call void @free(ptr {offsets})")
         self._note(f, c, several, one)
-        return f.end()
+        if not self.by_channels:
+            return f.end()
+        found_ = f.op(
+            f"call i16 @llvm.vector.reduce.umax.v{self.lanes}i16({short} {f.op(f'load {short}, ptr {most}')})"
+        )
+        with f.when(Int(f, f.op(f"icmp uge i16 {found_}, 32640"))):
+            c["odd"] = 1
+        declared = (
+            f"declare {short} @llvm.umax.v{self.lanes}i16({short}, {short})\n"
+            f"declare i16 @llvm.vector.reduce.umax.v{self.lanes}i16({short})"
+        )
+        return f"{declared}\n\n{f.end()}"
 
     def _filters_at(self, f: Function, c: Record, g: Int, m: Int, r0: Int, left: str) -> str:
         """Where terms of some filters of a group lie as the kernel in registers reads them: `left`, or ready."""
@@ -273,7 +314,15 @@ class Filters(Vectors):
         there = self._at(f, c.pointer("packed"), ((g * blocked + r0 // c["depth"]) * c["rows"] + m) * PITCH)
         return f.op(f"select i1 {blocked > 0}, ptr {there}, ptr {left}")
 
-    def _put_filters(self, f: Function, c: Record, t: str, weight: str, some: Int, r0: Int, r1: Int, left: str) -> None:
+    def _put_filters(
+        self, f: Function, c: Record, t: str, g: Int, m0: Int, some: Int, r0: Int, r1: Int, left: str
+    ) -> None:
         """Put terms of some filters in order, if they are not."""
-        with f.when(c["blocked"].equals(0)):
+        late = c["late"].equals(1)
+        with f.when(late):
+            window = c["window"].most(1)
+            channels = r0 // window * self._each, r1 // window * self._each
+            self._put_in_order(f, g, (m0, m0 + some), channels, left, PITCH * self._each)
+        with f.when(c["blocked"].equals(0).both(late.denied())):
+            weight = self._stored_at(f, c.pointer("weight"), g * c["w_g"] + m0 * c["w_m"])
             f.line(f"call void @filters(ptr %c, ptr {t}, ptr {weight}, i64 {some}, i64 {r0}, i64 {r1}, ptr {left})")

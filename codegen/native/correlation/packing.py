@@ -454,12 +454,20 @@ class Packing(Filters):
 
     def _turned(self) -> str:
         """The results' gradients of a block, places for rows: `count` filters from `base`, `wide` numbers a place."""
-        f, c, t = self._open("turned", "ptr base", "i64 count", "ptr to")
+        f, c, t = self._open("turned", "ptr base", "i64 count", "ptr to", "i64 places")
         count = f.param("count")
         out_m, out2 = c["out_m"], c["out2"]
         outs = t.pointer("outs")
         runs = f.load(t.pointer("counts"), 1)
         unit = out2.equals(1)
+        if self.kind.paired:
+            even = f.variable(unit.choose(1, 0))
+            with f.loop(0, runs) as q:
+                even.set(even.value & (1 - (f.load(f.at(outs, q * 3), 1) & 1)))
+            paired = even.value.equals(1)
+            with f.when(paired):
+                self._turn_pairs(f, count, out_m, runs, outs)
+            f.leave(paired)
         with f.loop(0, runs) as q:
             one = f.at(outs, q * 3)
             source, lane, long = (f.load(one, i) for i in range(3))
@@ -478,4 +486,27 @@ class Packing(Filters):
                     place = self._stored_at(f, "%base", source + i * out2)
                     to = self._at(f, "%to", (lane + i) * self.wide)
                     f.line(f"call void @spaced(ptr {to}, ptr {place}, i64 {out_m}, i64 {count})")
+        if self.kind.paired:
+            f.line(f"call void @pair.rows(ptr %to, i64 {f.param('places')}, i64 {count.up(self.lanes) * self.lanes})")
         return f.end()
+
+    def _turn_pairs(self, f: Function, count: Int, apart: Int, runs: Int, outs: str) -> None:
+        """Turn pairs of bfloat16 that lie side by side in memory."""
+        n, kind = 2 * self.lanes, f"<{2 * self.lanes} x i16>"
+        with f.loop(0, runs) as q:
+            source, lane, long = (f.load(f.at(outs, q * 3), i) for i in range(3))
+            with f.loop(0, count, self.lanes) as m, f.loop(0, long, n) as i:
+                mask, rows = self._below(f, long - i, n), []
+                for r in range(self.lanes):
+                    place = self._stored_at(f, "%base", (m + r).least(count - 1) * apart + source + i)
+                    bits = f.op(
+                        f"call {kind} @llvm.masked.load.v{n}i16.p0(ptr align 2 {place}, <{n} x i1> {mask},"
+                        f" {kind} zeroinitializer)"
+                    )
+                    rows.append(f.op(f"bitcast {kind} {bits} to {self.vector}"))
+                for r, value in enumerate(self._transposed(f, rows)):
+                    self._vstore(f, value, self._at(f, "%to", ((lane + i) // 2 + r) * self.wide + m))
+        if self.kind.tiles:
+            k, width = f.param("places"), count.up(self.lanes) * self.lanes
+            with f.loop(k.up(2), k.up(2 * ROWS) * ROWS) as i, f.loop(0, width, self.lanes) as v:
+                self._vstore(f, "zeroinitializer", self._at(f, "%to", i * self.wide + v))

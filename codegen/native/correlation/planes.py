@@ -10,6 +10,7 @@ from __future__ import annotations
 from opweave.codegen.native.correlation.programs import Programs
 from opweave.codegen.native.correlation.words import PITCH, Record
 from opweave.codegen.native.emitting import Int
+from opweave.codegen.native.objects import UNTUNED
 
 #: The most places of a row, and places that a row's first and last tap are apart. To make columns takes the less of
 #: the time the more filters there are: what is computed for nothing may be this over the number of filters.
@@ -29,21 +30,22 @@ class Planes(Programs):
         return (
             fits.both(c["count2"] <= _LONG)
             .both(reach <= _REACH)
-            .both(reach * c["rows"].most(64) <= c["count2"] * _SHARE)
+            .both(reach * c["rows"].most(16) <= c["count2"] * _SHARE)
         )
 
     def _correlate_planes(self) -> str:
         """Programs of a correlation: a block of places of an image and some filters each."""
-        f, c = self._task("correlate.planes")
+        f, c = self._task("correlate.planes", UNTUNED)
         width, blocks, height, row_blocks = c["width"], c["blocks"], c["height"], c["row_blocks"]
         depth, terms, rows, image, window = c["depth"], c["terms"], c["rows"], c["image"], c["window"]
         panel = f.const(self.wide)
         each = image.up(width)
         t, record = self._block(f, c, width, panel)
-        left = self._room(f, c["blocked"].equals(0).choose(height * PITCH, 0))
+        own_filters = self._room(f, c["blocked"].equals(0).choose(height * PITCH, 0) + 2 * self.lanes)
+        left = self._at(f, own_filters, self.lanes)
         sums = self._room(f, height * width)
         table = self._room(f, depth * 2)
-        self._need(f, c, record, left, sums, table, planned=False)
+        self._need(f, c, record, own_filters, sums, table, planned=False)
         bias = f.room(f"[{self.high} x {self.real}]")
         given, bias_by = c.pointer("bias"), c["bias_by"]
         there_is = Int(f, f.op(f"icmp ne ptr {given}, null"))
@@ -53,17 +55,16 @@ class Planes(Programs):
             p0 = block // each * image + block % each * width
             p1, some = (p0 + width).least((block // each + 1) * image), height.least(rows - m0)
             f.line(f"call void @plan(ptr %c, ptr {t}, i64 {p0}, i64 {p1}, i64 {panel})")
-            self._need(f, c, record, left, sums, table)
+            self._need(f, c, record, own_filters, sums, table)
             scratch, plane, taps = record.pointer("scratch"), record["plane"], record.pointer("taps")
             with f.loop(0, depth // window) as channel, f.loop(0, window) as tap:
                 f.store(channel * plane + f.load(taps, tap), table, channel * window + tap)
             base = self._stored_at(f, c.pointer("input"), g * c["in_g"])
-            weight = self._stored_at(f, c.pointer("weight"), g * c["w_g"] + m0 * c["w_m"])
             out = self._stored_at(f, c.pointer("output"), g * c["out_g"] + m0 * c["out_m"])
             panels, ins = record["panels"], record.pointer("ins")
             with f.loop(0, terms.most(1), depth) as r0:
                 r1 = (r0 + depth).least(terms)
-                self._put_filters(f, c, t, weight, some, r0, r1, left)
+                self._put_filters(f, c, t, g, m0, some, r0, r1, left)
                 filters = self._filters_at(f, c, g, m0, r0, left)
                 with f.loop(r0 // window, r1 // window) as channel:
                     to = self._at(f, scratch, (channel - r0 // window) * plane)
@@ -84,5 +85,5 @@ class Planes(Programs):
             with f.loop(0, panels) as j:
                 own = self._at(f, sums, j * panel)
                 f.line(f"call void @scatter(ptr %c, ptr {t}, ptr {out}, i64 {some}, i64 {j}, ptr {own}, i64 {width})")
-        self._close(f, record, left, sums, table)
+        self._close(f, record, own_filters, sums, table)
         return f.end()

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from opweave.codegen.native import amx
 from opweave.codegen.native.correlation.packing import Packing
-from opweave.codegen.native.correlation.words import DEPTH, PITCH
-from opweave.codegen.native.emitting import Int, Number
+from opweave.codegen.native.correlation.words import DEPTH, PITCH, Record
+from opweave.codegen.native.emitting import Function, Int, Number
+from opweave.codegen.native.objects import UNTUNED
+
+#: The most filters whose gradients are formed as products of rows (an even number), and how many rows at a time.
+FEW, _TERMS = 8, 4
 
 
 class Programs(Packing):
@@ -13,7 +17,7 @@ class Programs(Packing):
 
     def _careful(self) -> str:
         """Programs of a correlation of one filter each, where nothing is multiplied by the zeros around the input."""
-        f, c = self._task("careful")
+        f, c = self._task("careful", UNTUNED)
         rows, channels, n_ = c["rows"], c["channels"], c["n"]
         dims = range(3)
         counts, taps, by = ([c[f"{name}{d}"] for d in dims] for name in ("count", "taps", "w"))
@@ -57,7 +61,7 @@ class Programs(Packing):
 
     def _correlate(self) -> str:
         """Programs of a correlation: a block of places and some filters each."""
-        f, c = self._task("correlate")
+        f, c = self._task("correlate", UNTUNED)
         width, blocks, height, row_blocks = c["width"], c["blocks"], c["height"], c["row_blocks"]
         depth, terms, rows, places = c["depth"], c["terms"], c["rows"], c["places"]
         panel_ = (width // self.lanes).least(3) * self.lanes
@@ -65,9 +69,10 @@ class Programs(Packing):
         far = depth.most(amx.ROWS) * self.wide + self.lanes
         t, record = self._block(f, c, width, panel)
         slab = self._room(f, width.up(panel) * far)
-        left = self._room(f, c["blocked"].equals(0).choose(height * PITCH, 0))
+        own_filters = self._room(f, c["blocked"].equals(0).choose(height * PITCH, 0) + 2 * self.lanes)
+        left = self._at(f, own_filters, self.lanes)
         sums = self._room(f, height * width)
-        self._need(f, c, record, slab, left, sums, planned=False)
+        self._need(f, c, record, slab, own_filters, sums, planned=False)
         bias = f.room(f"[{self.high} x {self.real}]")
         out_m, out2, bias_by = c["out_m"], c["out2"], c["bias_by"]
         unit = out2.equals(1) if self.stored == self.real else f.const(0).equals(1)
@@ -78,9 +83,8 @@ class Programs(Packing):
             p0, m0 = block * width, row_block * height
             p1, some = (p0 + width).least(places), height.least(rows - m0)
             f.line(f"call void @plan(ptr %c, ptr {t}, i64 {p0}, i64 {p1}, i64 {panel})")
-            self._need(f, c, record, slab, left, sums)
+            self._need(f, c, record, slab, own_filters, sums)
             base = self._stored_at(f, c.pointer("input"), g * c["in_g"])
-            weight = self._stored_at(f, c.pointer("weight"), g * c["w_g"] + m0 * c["w_m"])
             out = self._stored_at(f, c.pointer("output"), g * c["out_g"] + m0 * out_m)
             counts, outs = record.pointer("counts"), record.pointer("outs")
             panels = record["panels"]
@@ -93,7 +97,7 @@ class Programs(Packing):
                         f"call void @{columns}(ptr %c, ptr {t}, ptr {base}, i64 {r0}, i64 {r1}, ptr {slab}, i64 {far},"
                         f" i64 {self.wide})"
                     )
-                    self._put_filters(f, c, t, weight, some, r0, r1, left)
+                    self._put_filters(f, c, t, g, m0, some, r0, r1, left)
                     if self.kind.tiles:
                         with f.loop(0, panels) as j:
                             f.line(f"call void @pair.rows(ptr {self._at(f, slab, j * far)}, i64 {k}, i64 {panel})")
@@ -135,12 +139,12 @@ class Programs(Packing):
                         f"call void @scatter(ptr %c, ptr {t}, ptr {there}, i64 {some - done}, i64 {j}, ptr {own},"
                         f" i64 {width})"
                     )
-        self._close(f, record, slab, left, sums)
+        self._close(f, record, slab, own_filters, sums)
         return f.end()
 
     def _weight(self) -> str:
         """Programs of a gradient by the weight: some terms of some filters, of a stretch of the places."""
-        f, c = self._task("weight")
+        f, c = self._task("weight", UNTUNED)
         height, row_blocks, width, blocks = c["height"], c["row_blocks"], c["width"], c["blocks"]
         splits, stretch, terms, rows, places = c["splits"], c["stretch"], c["terms"], c["rows"], c["places"]
         deep = f.const(DEPTH)
@@ -148,9 +152,12 @@ class Programs(Packing):
         left = self._room(f, height * PITCH)
         panels = width.up(self.wide)
         far = (DEPTH + self.lanes) * self.wide
-        right = self._room(f, panels * far)
+        right = self._room(f, (panels * far).most(FEW * PITCH))
         own = self._room(f, height * width)
-        self._need(f, c, record, left, right, own, planned=False)
+        # Of few filters, sums of products of what lies side by side: a register each.
+        few = rows <= FEW
+        dots = self._room(f, few.choose(height.up(_TERMS) * (_TERMS * FEW * self.lanes), 0))
+        self._need(f, c, record, left, right, own, dots, planned=False)
         none = f.room(f"[{self.high} x {self.real}]")
         f.line(f"store [{self.high} x {self.real}] zeroinitializer, ptr {none}")
         each = (width // self.lanes).up(panels)
@@ -169,10 +176,12 @@ class Programs(Packing):
             sums = f.op(f"select i1 {parted}, ptr {partial}, ptr {own}")
             with f.when(places.equals(0)):
                 f.line(f"call void @clear(ptr {sums}, i64 {height * width})")
+            with f.when(few):
+                f.line(f"call void @clear(ptr {dots}, i64 {height.up(_TERMS) * (_TERMS * FEW * self.lanes)})")
             with f.loop(split * stretch, ((split + 1) * stretch).least(places), DEPTH) as p0:
                 p1 = (p0 + DEPTH).least(places).least((split + 1) * stretch)
                 f.line(f"call void @plan(ptr %c, ptr {t}, i64 {p0}, i64 {p1}, i64 {DEPTH})")
-                self._need(f, c, record, left, right, own)
+                self._need(f, c, record, left, right, own, dots)
                 f.line(
                     f"call void @columns(ptr %c, ptr {t}, ptr {base}, i64 {r0}, i64 {r1}, ptr {left}, i64 0,"
                     f" i64 {PITCH})"
@@ -182,25 +191,73 @@ class Programs(Packing):
                 later = (p0 > split * stretch).choose(1, 0)
                 self._tiled(f, amx.configure())
                 numbers = (p1 - p0).up(2) if self.kind.paired else p1 - p0
-                with f.loop(0, panels) as j:
+                with f.when(few):
+                    self._put_grads(f, c, record, grads, m1 - m0, right)
+                    if self.kind.paired:
+                        f.line(f"call void @pair.places(ptr {right}, i64 {m1 - m0}, i64 {p1 - p0})")
+                    for rows_, of in ((r1 - r0, left), (m1 - m0, right)):
+                        with f.loop(0, rows_) as m:
+                            self._vstore(f, "zeroinitializer", self._at(f, of, m * PITCH + numbers))
+                    f.line(
+                        f"call void @dots(ptr {left}, i64 {r1 - r0}, ptr {right}, i64 {m1 - m0},"
+                        f" i64 {numbers.up(self.lanes) * self.lanes}, ptr {dots})"
+                    )
+                with f.loop(0, few.choose(0, panels)) as j:
                     begin = j * each * self.lanes
                     here = (m1 - m0 - begin).least(each * self.lanes)
                     with f.when(here > 0):
                         columns = self._at(f, right, j * far)
                         of = self._stored_at(f, grads, begin * c["out_m"])
-                        f.line(f"call void @turned(ptr %c, ptr {t}, ptr {of}, i64 {here}, ptr {columns})")
+                        f.line(
+                            f"call void @turned(ptr %c, ptr {t}, ptr {of}, i64 {here}, ptr {columns}, i64 {p1 - p0})"
+                        )
                         vectors = here.up(self.lanes)
-                        if self.kind.paired:
-                            width_ = vectors * self.lanes
-                            f.line(f"call void @pair.rows(ptr {columns}, i64 {p1 - p0}, i64 {width_})")
                         with f.loop(0, r1 - r0, self.high) as m:
                             a = self._at(f, left, m * PITCH)
                             to = self._at(f, sums, m * width + begin)
                             self._multiply(f, r1 - r0 - m, vectors, numbers, a, columns, to, width, none, later)
                 self._tiled(f, amx.release())
+            with f.when(few.both(places > 0)), f.loop(0, r1 - r0) as r, f.loop(0, m1 - m0) as m:
+                value = self._vload(f, self._at(f, dots, (r * FEW + m) * self.lanes))
+                f.line(f"store {self.real} {self._total(f, value)}, ptr {self._at(f, sums, r * width + m)}")
             with f.when(parted.denied()):
                 f.line(f"call void @gather(ptr %c, ptr {t}, ptr {own}, i64 {task})")
-        self._close(f, record, left, right, own)
+        self._close(f, record, left, right, own, dots)
+        return f.end()
+
+    def _put_grads(self, f: Function, c: Record, t: Record, base: str, count: Int, to: str) -> None:
+        """The results' gradients of a block, a row for each filter."""
+        outs, out2 = t.pointer("outs"), c["out2"]
+        with f.loop(0, f.load(t.pointer("counts"), 1)) as q, f.loop(0, count) as m:
+            source, lane, long = (f.load(f.at(outs, q * 3), i) for i in range(3))
+            of, place = self._stored_at(f, base, m * c["out_m"] + source), self._at(f, to, m * PITCH + lane)
+            f.line(f"call void @spaced(ptr {place}, ptr {of}, i64 {out2}, i64 {long})")
+
+    def _dots(self) -> str:
+        """Products of rows of both operands, `k` numbers or pairs, added to registers of each two."""
+        parameters = ["ptr a", "i64 rows", "ptr b", "i64 columns", "i64 k", "ptr to"]
+        f = Function("internal void", "dots", parameters, "noinline")
+        rows, columns, k = f.param("rows"), f.param("columns"), f.param("k")
+        with f.loop(0, rows, _TERMS) as r, f.loop(0, columns, 2) as m:
+            left = [self._at(f, "%a", (r + i).least(rows - 1) * PITCH) for i in range(_TERMS)]
+            right = [self._at(f, "%b", (m + j).least(columns - 1) * PITCH) for j in range(2)]
+            places = [
+                [self._at(f, "%to", ((r + i) * FEW + m + j) * self.lanes) for j in range(2)] for i in range(_TERMS)
+            ]
+            sums = [[f.room(self.vector) for _ in row] for row in places]
+            for i, row in enumerate(places):
+                for j, place in enumerate(row):
+                    f.line(f"store {self.vector} {self._vload(f, place)}, ptr {sums[i][j]}")
+            with f.loop(0, k, self.lanes) as p:
+                others = [self._vload(f, self._at(f, of, p)) for of in right]
+                for i, of in enumerate(left):
+                    value = self._vload(f, self._at(f, of, p))
+                    for j, other in enumerate(others):
+                        old = f.op(f"load {self.vector}, ptr {sums[i][j]}")
+                        f.line(f"store {self.vector} {self._dot(f, value, other, old)}, ptr {sums[i][j]}")
+            for i, row in enumerate(places):
+                for j, place in enumerate(row):
+                    self._vstore(f, f.op(f"load {self.vector}, ptr {sums[i][j]}"), place)
         return f.end()
 
     def _gather(self) -> str:

@@ -361,8 +361,15 @@ class Vectors:
         one = f.op(f"insertelement <{self.lanes} x i32> poison, i32 {mask}, i64 0")
         return [of, f.op(f"select i1 {alone}, ptr {of}, ptr {other}")], self._spread(f, one, "i32")
 
-    def _task(self, name: str) -> tuple[Function, Record]:
-        f = Function("internal void", name, ["ptr c", "i64 start", "i64 end", "i32 gx", "i32 gy", "i32 gz"])
+    def _total(self, f: Function, value: str) -> str:
+        """The sum of a register's numbers."""
+        return f.op(
+            f"call reassoc {self.real} @llvm.vector.reduce.fadd.{self.suffix}({self.real} -0.0, {self.vector} {value})"
+        )
+
+    def _task(self, name: str, attributes: str = "") -> tuple[Function, Record]:
+        parameters = ["ptr c", "i64 start", "i64 end", "i32 gx", "i32 gy", "i32 gz"]
+        f = Function("internal void", name, parameters, attributes)
         return f, Record(f, "%c", WORDS)
 
     def _room(self, f: Function, elements: Number) -> str:

@@ -18,7 +18,7 @@ FIELDS = (
 _DERIVED = (
     "window", "image", "places", "terms", "depth", "width", "blocks", "height", "row_blocks", "splits", "stretch",
     "phase", "pitch", "direct", "plain", "partial", "packed", "odd", "deep", "failed",
-    "line", "planes", "blocked",
+    "line", "planes", "blocked", "late", "paired",
 )  # fmt: skip
 #: What a program keeps of its block.
 BLOCK = (
