@@ -11,7 +11,9 @@ the slab.
 A product of float32 is made by `narrow_products` where the machine has registers of 512 bits, since BLAS would pack an
 operand again for each slab: if it has few rows or its result stays in the cache, unless a kernel follows slabs and few
 terms are summed; and if no kernel follows, rows of the left operand lie in one piece, and the result is not very large.
-So are batches of matrices that no kernel follows, unless these are small.
+Where BLAS uses half of a register (OpenBLAS does for processors that it knows for AVX2 alone), all are, and a kernel
+that follows goes over the result when it is whole. So are batches of matrices that no kernel follows, unless these are
+small.
 
 A slab of a few rows, or of one column, is multiplied without BLAS (`native/vector_products.py`), which would copy the
 matrix to pack it.

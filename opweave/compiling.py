@@ -208,7 +208,7 @@ def _reported(
 def _split(joint: Graph, results: int, *, whole: bool, budget: float) -> Partition:
     pipeline = load_heavy("opweave.pipeline")
     names = pipeline.JOINT_PASSES if whole else ("functionalize", "dce")
-    return pipeline.split(joint, results, names, budget=budget)
+    return pipeline.split(joint, results, names, budget=budget, bundled=whole)
 
 
 _BACKENDS: dict[str, Callable[..., Program]] = {"opweave": _compiled, "inductor": _compiled, "eager": _eagerly}

@@ -22,6 +22,7 @@ from opweave.codegen.wrapper import generate, host_program
 from opweave.nn.traced import as_module
 from opweave.passes import (
     attention,
+    bundle,
     canonicalize,
     cse,
     dce,
@@ -171,7 +172,7 @@ JOINT_PASSES = ("functionalize", "attention", "decompose", "canonicalize", "fold
 
 
 def split(
-    joint: Graph, results: int, names: Sequence[str] = JOINT_PASSES, *, budget: float = 1.0
+    joint: Graph, results: int, names: Sequence[str] = JOINT_PASSES, *, budget: float = 1.0, bundled: bool = False
 ) -> partition.Partition:
     """Forward and backward of a joint graph; both then go through all passes.
 
@@ -185,13 +186,16 @@ def split(
         The passes before.
     budget : float
         The part of what would be saved that may be.
+    bundled : bool
+        Whether many saved tensors may become parts of one, which the compiler makes where they are.
     """
     passes, level = dict(PASSES), "traced"
     with below_autograd():
         for name in names:
             joint, level = passes[name](joint), LEVELS.get(name, level)
             _check(name, joint, level)
-        return partition.run(joint, results, budget=budget)
+        found = partition.run(joint, results, budget=budget)
+        return bundle.run(found) if bundled else found
 
 
 def _check(name: str, graph: Graph, level: str) -> None:

@@ -296,7 +296,10 @@ which:                                                   ; BLAS packs operands f
   %by.columns = and i1 %by.columns.0, %by.columns.1
   %unfollowable = or i1 %unattended, %by.columns
   %deep = icmp sge i64 %k, @DEEP@
-  %whole.will.do = or i1 %unfollowable, %deep
+  %wide = load i8, ptr @opweave_product_wide
+  %narrow.blas = icmp eq i8 %wide, 2
+  %whole.pays = or i1 %deep, %narrow.blas
+  %whole.will.do = or i1 %unfollowable, %whole.pays
   %flat = icmp sle i64 %m, @LONG@
   %cached = icmp sle i64 %area, @CACHED@
   %near = or i1 %flat, %cached
@@ -307,9 +310,7 @@ which:                                                   ; BLAS packs operands f
   %in.place = icmp eq i64 %a.beside, 1
   %large.0 = and i1 %little, %in.place
   %large = and i1 %large.0, %unattended
-  %wide = load i8, ptr @opweave_product_wide
   %ever = icmp ne i8 %wide, 0
-  %narrow.blas = icmp eq i8 %wide, 2
   %fit.0 = or i1 %either, %large
   %by.halves = and i1 %narrow.blas, %whole.will.do
   %fit = or i1 %fit.0, %by.halves

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from opweave.codegen.instructions.emit import Buffer
+from opweave.codegen.instructions.emit import SIZE, Buffer
 from opweave.codegen.triton_cpu.analysis import EXPENSIVE, enclosing, pointer_base
 from opweave.codegen.triton_cpu.context import Context, pointee_size
 from opweave.codegen.triton_cpu.distinct import is_distinct
@@ -42,9 +42,8 @@ def side_outputs(cx: Context, roots: Sequence[Op], values: Sequence[Value], shap
     for v in sorted(tree, key=lambda v: -v.op.pos if v.op else 0):
         if v.op is None or v.op.block is not roots[0].block or v in values and v in cx.buffers:
             continue
-        if (cx.cost(v) >= EXPENSIVE and needed_later(v)) or (
-            v.op.name == "tt.load" and _written_meanwhile(cx, v, roots[-1])
-        ):
+        dear = cx.cost(v) >= EXPENSIVE or v.op.name != "tt.load" and _replaces(cx, v, roots[-1])
+        if needed_later(v) and (dear or v.op.name == "tt.load" and _written_meanwhile(cx, v, roots[-1])):
             kept.append(v)
             later.clear()
     inline = [v for v in kept if v.type.dims == shape and _visited_in_order(cx, values, v)]
@@ -54,6 +53,17 @@ def side_outputs(cx: Context, roots: Sequence[Op], values: Sequence[Value], shap
 
 def _lazy_results(op: Op) -> list[Value]:
     return [] if op.name in MADE else op.results
+
+
+def _replaces(cx: Context, v: Value, root: Op) -> bool:
+    """Whether a value is kept in less memory than the loads that it is computed from, which would have to be."""
+    loads = [x for x in cx.tree([v]) if x.op is not None and x.op.name == "tt.load"]
+    loads = [x for x in loads if _written_meanwhile(cx, x, root)]
+    return len(loads) > 1 and _bytes(v) < sum(map(_bytes, loads))
+
+
+def _bytes(v: Value) -> int:
+    return SIZE[v.type.elem] * v.type.numel
 
 
 def _written_meanwhile(cx: Context, v: Value, root: Op) -> bool:

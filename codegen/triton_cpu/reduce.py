@@ -16,6 +16,7 @@ from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.control import scalar_region
 from opweave.codegen.triton_cpu.dimensions import merged
 from opweave.codegen.triton_cpu.elementwise import compare, select, to_f32
+from opweave.codegen.triton_cpu.extremes import Extremes, find_extreme
 from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, Lanes, replaced
 from opweave.codegen.triton_cpu.loops import (
     outer_loops,
@@ -27,6 +28,7 @@ from opweave.codegen.triton_cpu.loops import (
 )
 from opweave.codegen.triton_cpu.materialize import side_buffers, side_outputs
 from opweave.codegen.triton_cpu.operations import operation, root
+from opweave.codegen.triton_cpu.running import Total, find_total
 from opweave.registry.triton.ttir import Op, Region, Value
 
 _INF, _NAN = float("inf"), float("nan")
@@ -37,6 +39,8 @@ _FLOAT_IDENTITY = {
 }  # fmt: skip
 # Up to so many vectors a row the lanes of many rows are combined together.
 _SHORT = 2
+# Columns whose steps are so many instructions a lane or fewer are written without a loop: its turns cost as much.
+_WRITTEN_OUT = 64
 _NUMBER_ONLY = {"arith.maxnumf": "ogt", "arith.minnumf": "olt"}
 
 
@@ -128,6 +132,9 @@ class _Accumulators:
         values = [self.cx.em.inst(f"load {t}, ptr {s}") for t, s in zip(self.types, self.slots, strict=True)]
         return [Lanes("vector", v, e) for v, e in zip(values, self.elems, strict=True)]
 
+    def begin(self, start: Operand) -> None:
+        self.store([Lanes("uniform", start, self.elems[0])])
+
     def add(self, new: Sequence[Lanes]) -> None:
         spread = [Lanes("vector", self.cx.operand(x), x.elem) for x in new]
         self.store(combine(self.cx, self.op, self.load(), spread))
@@ -142,8 +149,12 @@ def reduce(cx: Context, op: Op) -> None:
     values = [*sources, *side]
     shape = merged(cx, shape, values, axis)
     dim = vector_dimension(cx, values, [], shape)
-    results = [cx.em.buffer(r.type.dims, r.type.elem) if r.type.is_tensor else None for r in op.results]
-    plan = _Reduction(cx, op, axis, shape, values, list(zip(side, kept, strict=True)), results)
+    total = find_total(cx, op) if dim != axis and shape == sources[0].type.dims else None
+    in_memory = [r.type.is_tensor and total is None for r in op.results]
+    results = [
+        cx.em.buffer(r.type.dims, r.type.elem) if on else None for r, on in zip(op.results, in_memory, strict=True)
+    ]
+    plan = _Reduction(cx, op, axis, shape, values, list(zip(side, kept, strict=True)), results, total)
     elems = [v.type.elem for v in sources]
     if "f32" in elems or "f64" in elems:
         # In which order a sum is formed must not hang on what else is computed on the way.
@@ -162,6 +173,8 @@ def reduce(cx: Context, op: Op) -> None:
     for r, b in zip(op.results, results, strict=True):
         if b is not None:
             cx.buffers[r] = b
+    if total is not None:
+        cx.buffers[total.following] = cx.buffers[total.carried]
 
 
 class _Reduction:
@@ -169,36 +182,50 @@ class _Reduction:
 
     def __init__(
         self, cx: Context, op: Op, axis: int, shape: tuple[int, ...], values: Sequence[Value],
-        side: Sequence[tuple[Value, Buffer]], results: Sequence[Buffer | None],
+        side: Sequence[tuple[Value, Buffer]], results: Sequence[Buffer | None], total: Total | None,
     ) -> None:  # fmt: skip
-        self.cx, self.op, self.axis, self.shape, self.values, self.side, self.results = (
-            cx,
-            op,
-            axis,
-            shape,
-            values,
-            side,
-            results,
-        )
+        self.cx, self.op, self.axis, self.shape, self.values = cx, op, axis, shape, values
+        self.side, self.results, self.total = side, results, total
         self.start = identity(op, op.operands[0].type.elem)
+        self.extreme = find_extreme(cx, op)
+        # Of extremes, what was found before counts as one more element.
+        self.continues = (
+            total is not None and total.repeats and self.extreme is not None and self.extreme.narrow is None
+        )
+        self.reduced = [self.extreme.narrow or op.operands[0]] if self.extreme is not None else op.operands
 
-    def _visit(self, accumulators: _Accumulators, idx: Indices) -> None:
-        new = [self.cx.evaluate(v, idx) for v in self.op.operands]
+    def _accumulators(self) -> _Accumulators | Extremes:
+        if self.extreme is not None:
+            return Extremes(self.cx, self.extreme, self.op.operands[0].type.elem)
+        return _Accumulators(self.cx, self.op, self.cx.width)
+
+    def _visit(self, accumulators: _Accumulators | Extremes, idx: Indices) -> None:
+        new = [self.cx.evaluate(v, idx) for v in self.reduced]
         write_all(self.cx, [v for v, _ in self.side], [b for _, b in self.side], idx)
         accumulators.add(new)
 
-    def _begin(self, accumulators: _Accumulators, first: Indices) -> int:
+    def _begin(self, accumulators: _Accumulators | Extremes, first: Indices) -> int:
         """Set the accumulators; returns how many steps that consumed."""
+        if isinstance(accumulators, Extremes):
+            accumulators.begin()
+            return 0
         if self.start is not None:
-            accumulators.store([Lanes("uniform", self.start, accumulators.elems[0])])
+            accumulators.begin(self.start)
             return 0
         values = [self.cx.evaluate(v, first) for v in self.op.operands]
         write_all(self.cx, [v for v, _ in self.side], [b for _, b in self.side], first)
         accumulators.store(values)
         return 1
 
+    def _cost(self) -> int:
+        """Roughly how many instructions a lane of one step takes."""
+        return sum(operation(v.op).cost for v in self.cx.tree([*self.values]) if v.op is not None)
+
     def _finish(self, values: Sequence[Lanes], idx: Indices) -> None:
         at = idx[: self.axis] + idx[self.axis + 1 :]
+        if self.total is not None:
+            (self.total.write if self.continues else self.total.update)(self.cx, values[0], at)
+            return
         for r, buffer, x in zip(self.op.results, self.results, values, strict=True):
             if buffer is None:
                 self.cx.scalars[r] = Lanes("uniform", x.value, x.elem)
@@ -292,7 +319,7 @@ class _Reduction:
     def _lanes_of(self, idx: Indices) -> list[Lanes]:
         """What the lanes hold after all steps along a row."""
         cx, n = self.cx, self.shape[self.axis]
-        accumulators = _Accumulators(cx, self.op, cx.width)
+        accumulators = self._accumulators()
         with cx.scope():
             key = cx.fresh_key("first")
             cx.origins[key], cx.positioned = 0, True
@@ -329,15 +356,20 @@ class _Reduction:
 
         def columns(at: Indices) -> None:
             cx.unknown.discard(anywhere.key)
-            accumulators = _Accumulators(cx, self.op, cx.width)
+            accumulators = self._accumulators()
             with cx.scope():
                 done = self._begin(accumulators, replaced(at, self.axis, ZERO))
+                if self.total is not None and self.continues:
+                    accumulators.add([self.total.so_far(cx, at[: self.axis] + at[self.axis + 1 :])])
 
             def row(i: Operand) -> None:
                 with cx.scope():
                     self._visit(accumulators, replaced(at, self.axis, Index(i, 0, key)))
 
-            if done < n:
+            if n - done <= _WRITTEN_OUT // max(self._cost(), 1):
+                for i in range(done, n):
+                    row(i)
+            else:
                 cx.em.loop(done, n, 1, row)
             self._finish(accumulators.load(), at)
 

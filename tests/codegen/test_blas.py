@@ -217,3 +217,18 @@ def test_what_follows_a_small_product(rows: int) -> None:
     ):
         for found, wanted in zip(opweave.compile(function)(a, b, c), function(a, b, c), strict=True):
             np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("sizes", [(520, 20, 48), (1030, 128, 512), (300, 255, 300), (513, 3, 1000)], ids=str)
+def test_what_follows_a_large_product_of_few_terms(sizes: tuple[int, int, int], threads: int) -> None:
+    m, k, n = sizes
+    a, b, bias = operand(m, k), operand(k, n, layout="columns"), operand(1, n)[0]
+    before = opweave.get_num_threads()
+    opweave.set_num_threads(threads)
+    try:
+        found = opweave.compile(lambda a, b, bias: (a @ b + bias).relu())(a, b, bias).numpy()
+    finally:
+        opweave.set_num_threads(before)
+    expected = np.maximum(exact(a, b) + bias.numpy().astype(np.float64), 0)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)

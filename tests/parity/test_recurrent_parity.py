@@ -66,3 +66,18 @@ def test_under_autocast_the_state_keeps_its_type(kind: str) -> None:
         found = ours(opweave.from_numpy(values))[0]
     expected = theirs(torch.from_numpy(values))[0].detach().numpy()
     oracle.close(found.detach().float().numpy(), expected, "recurrent, autocast")
+
+
+@pytest.mark.parametrize("batch_first", [False, True])
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_without_biases_and_without_steps(kind: str, batch_first: bool) -> None:
+    options = {**SIZES, "batch_first": batch_first, "bias": False, "bidirectional": True}
+    theirs, ours = (getattr(lib.nn, kind)(**options).double() for lib in (torch, opweave))
+    ours.load_state_dict({name: opweave.from_numpy(t.detach().numpy()) for name, t in theirs.state_dict().items()})
+    values = np.random.default_rng(0).standard_normal((3, 4, 5))
+    expected = theirs(torch.from_numpy(values))[0].detach().numpy()
+    for f in (ours, opweave.compile(ours)):
+        oracle.close(f(opweave.from_numpy(values))[0].detach().numpy(), expected, "recurrent")
+        for lib, module in ((torch, theirs), (opweave, f)):
+            with pytest.raises(RuntimeError, match="sequence length to be larger than 0"):
+                module(lib.zeros(*((3, 0, 5) if batch_first else (0, 3, 5)), dtype=lib.float64))

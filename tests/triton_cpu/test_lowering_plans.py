@@ -11,7 +11,7 @@ import pytest
 import triton
 import triton.language as tl
 from expecttest import assert_expected_inline
-from native import ttir
+from native import launch, ttir
 
 import opweave
 from opweave.codegen.aot import as_ttir, function_source
@@ -273,3 +273,37 @@ _by_table
 tt.store %10, %15; tt.store %13, %16: 32 of 256 elements at a time, in a row
   before the loop: %10, %13, %cst""",
     )
+
+
+@triton.jit
+def _residual(x, r, w, h, y, AGAIN: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    at = tl.program_id(0) * BLOCK + i
+    first = tl.load(x + at)
+    total = first + tl.load(r + at)
+    scaled = total / tl.sum(total * total, 0) * tl.load(w + i)
+    if AGAIN:
+        scaled += first
+    tl.store(h + at, total)
+    tl.store(y + at, scaled)
+
+
+def test_a_sum_is_kept_in_the_place_of_what_it_is_made_of(caplog: pytest.LogCaptureFixture) -> None:
+    signature: dict[str, str] = dict.fromkeys("xrwhy", "*fp32")
+    text = plans(caplog, _residual, dict(signature), {"AGAIN": False, "BLOCK": 64})
+    assert len(re.findall("is kept in a buffer", text)) == 1
+    text = plans(caplog, _residual, dict(signature), {"AGAIN": True, "BLOCK": 64})
+    assert len(re.findall("is kept in a buffer", text)) == 2
+
+
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("in_place", [False, True])
+def test_what_is_stored_over_what_was_read_is_what_was_read_before(again: bool, in_place: bool) -> None:
+    rng = np.random.default_rng(0)
+    x, r, w = (rng.standard_normal(n).astype(np.float32) for n in (3 * 64, 3 * 64, 64))
+    total = (x.astype(np.float64) + r).reshape(3, 64)
+    expected = total / (total * total).sum(1, keepdims=True) * w + (x.reshape(3, 64) if again else 0)
+    h, y = (x, r) if in_place else (np.zeros_like(x), np.zeros_like(x))
+    launch(_residual, (3,), x, r, w, h, y, AGAIN=again, BLOCK=64)
+    np.testing.assert_allclose(h, total.ravel(), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(y, expected.ravel(), rtol=1e-5, atol=1e-6)

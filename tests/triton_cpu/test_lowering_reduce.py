@@ -236,3 +236,108 @@ def test_rows_whose_lanes_are_combined_together_are_as_one_row_alone(tile: tuple
     np.testing.assert_array_equal(at[plain], x[plain].argmax(1))
     assert np.isnan(together[[3, 9], 1]).all()
     assert together[8, 1] == np.inf
+
+
+@triton.jit
+def carried_columns(x_ptr, o_ptr, n, cols, OP: tl.constexpr, R: tl.constexpr, C: tl.constexpr):
+    c = tl.arange(0, C)[None, :]
+    total = tl.zeros((1, C), tl.float32)
+    least = tl.full((1, C), float("inf"), tl.float32)
+    for start in range(0, n, R):
+        r = start + tl.arange(0, R)[:, None]
+        x = tl.load(x_ptr + r * cols + c, mask=(r < n) & (c < cols), other=0.0)
+        if OP == "sum":
+            total += tl.sum(x, 0, keep_dims=True)
+        elif OP == "scaled":
+            total = total * 0.5 + tl.sum(x, 0, keep_dims=True)
+        elif OP == "used twice":
+            s = tl.sum(x, 0, keep_dims=True)
+            total += s
+            least = tl.minimum(least, s)
+        elif OP == "read before":
+            y = tl.sum(x + total, 0, keep_dims=True)
+            total = total + y
+        else:
+            total += tl.sum(x, 0, keep_dims=True)
+            least = tl.minimum(least, total)
+    tl.store(o_ptr + c, total, mask=c < cols)
+    tl.store(o_ptr + cols + c, least, mask=c < cols)
+
+
+@pytest.mark.parametrize("op", ["sum", "scaled", "used twice", "read before", "handed on twice"])
+@pytest.mark.parametrize("shape", [(8, 64), (4, 32), (64, 128)], ids=str)
+def test_a_column_reduction_that_a_loop_adds_up(op: str, shape: tuple[int, int]) -> None:
+    high, wide = shape
+    x = np.random.default_rng(0).integers(-4, 5, (high * 3 - 1, wide - 3)).astype(np.float32)
+    out = np.zeros((2, wide - 3), np.float32)
+    launch(carried_columns, (1,), x, out, len(x), wide - 3, OP=op, R=high, C=wide)
+    total, least = np.zeros(wide - 3), np.full(wide - 3, np.inf)
+    for k in range(3):
+        rows = np.zeros((high, wide - 3))
+        rows[: len(x[k * high : (k + 1) * high])] = x[k * high : (k + 1) * high]
+        # Where the mask says no, what is added to the elements is added all the same.
+        part = (rows + total).sum(0) if op == "read before" else rows.sum(0)
+        total = total * 0.5 + part if op == "scaled" else total + part
+        if op in ("used twice", "handed on twice"):
+            least = np.minimum(least, part if op == "used twice" else total)
+    np.testing.assert_allclose(out[0], total, rtol=1e-6)
+    np.testing.assert_allclose(out[1], least, rtol=1e-6)
+
+
+@triton.jit
+def _nan_min(a, b):
+    return tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)
+
+
+@triton.jit
+def extremes(x_ptr, o_ptr, ROWS: tl.constexpr, R: tl.constexpr, C: tl.constexpr, WIDE: tl.constexpr):
+    r = tl.arange(0, R)[:, None]
+    c = tl.arange(0, C)[None, :]
+    x = tl.load(x_ptr + r * C + c)
+    if WIDE:
+        x = x.to(tl.float32)
+    tl.store(o_ptr + tl.arange(0, R), tl.reduce(x, 1, _nan_max))
+    tl.store(o_ptr + R + tl.arange(0, R), tl.reduce(x, 1, _nan_min))
+    most = tl.reduce(x, 0, _nan_max, keep_dims=True)
+    least = tl.reduce(x, 0, _nan_min, keep_dims=True)
+    for k in range(1, ROWS // R):
+        x = tl.load(x_ptr + (k * R + r) * C + c)
+        if WIDE:
+            x = x.to(tl.float32)
+        most = tl.maximum(most, tl.reduce(x, 0, _nan_max, keep_dims=True), propagate_nan=tl.PropagateNan.ALL)
+        least = tl.minimum(least, tl.reduce(x, 0, _nan_min, keep_dims=True), propagate_nan=tl.PropagateNan.ALL)
+    tl.store(o_ptr + 2 * R + c, most)
+    tl.store(o_ptr + 2 * R + C + c, least)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "wide"),
+    [(np.float16, False), (np.float16, True), (BF16, True), (np.float32, False), (np.float64, False)],
+    ids=["f16", "f16 widened", "bf16 widened", "f32", "f64"],
+)
+@pytest.mark.parametrize("numbers", ["any", "below 0", "above 0", "zeros", "infinite", "nan", "-nan", "-nan below 0"])
+def test_extremes_are_those_of_numbers_with_nan_and_signs_of_zeros(numbers: str, dtype: type, wide: bool) -> None:
+    rng, high, count = np.random.default_rng(0), 8, 64
+    x = rng.standard_normal((32, count))
+    if numbers in ("below 0", "-nan below 0"):
+        x = -abs(x)
+    elif numbers == "above 0":
+        x = abs(x)
+    elif numbers == "zeros":
+        x = np.where(rng.random(x.shape) < 0.9, -0.0, 0.0)
+    elif numbers == "infinite":
+        x = np.where(rng.random(x.shape) < 0.1, np.inf, -np.inf)
+    x = x.astype(dtype)
+    if "nan" in numbers:
+        # The sign of a NaN says nothing, and those that arithmetic makes have one on some machines.
+        x[rng.random(x.shape) < 0.01] = np.copysign(np.float64("nan"), -1 if "-" in numbers else 1).astype(dtype)
+    out = np.zeros(2 * (high + count), np.float32 if wide else dtype)
+    launch(extremes, (1,), x, out, ROWS=32, R=high, C=count, WIDE=wide)
+    exact = x.astype(np.float64)
+    parts = [exact[:high].max(1), exact[:high].min(1), exact.max(0), exact.min(0)]
+    want, got = np.concatenate(parts), out.astype(np.float64)
+    np.testing.assert_array_equal(got, want)
+    if numbers == "zeros":
+        sides = [(exact[:high], 1), (exact, 0)]
+        signs = [f(np.signbit(a), axis) for a, axis in sides for f in (np.all, np.any)]
+        np.testing.assert_array_equal(np.signbit(got), np.concatenate(signs))

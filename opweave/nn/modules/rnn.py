@@ -131,18 +131,21 @@ class RNNBase(Module):
         return state
 
     def _layer(
-        self, steps: list[Tensor], suffix: str, state: tuple[Tensor, ...], reverse: bool
+        self, steps: list[Tensor], joined: Tensor, suffix: str, state: tuple[Tensor, ...], reverse: bool
     ) -> tuple[list[Tensor], tuple[Tensor, ...]]:
-        """One layer in one direction: what it gives at each step, and the last state.
+        """One layer in one direction: what it gives at each step, and the last state; `joined` has all steps' rows.
 
         Batches may get smaller from step to step, as in a packed sequence: state of those that end is kept.
         """
         own = self._parameters
         weight, b_ih = own[f"weight_hh{suffix}"], own.get(f"bias_ih{suffix}")
         b_hh, projection = own.get(f"bias_hh{suffix}"), own.get(f"weight_hr{suffix}")
+        if self.mode != "GRU" and b_ih is not None:
+            # Only the sum of both is ever used: added at the steps, it takes no pass over all products.
+            b_ih, b_hh = None, aten.add.Tensor(b_ih, b_hh)
         counts = [t._sizes[0] for t in steps]
-        joined = F.linear(aten.cat.default(steps), own[f"weight_ih{suffix}"], b_ih)  # type: ignore[arg-type]
-        from_input = aten.split_with_sizes.default(joined, counts)
+        products = F.linear(joined, own[f"weight_ih{suffix}"], b_ih)  # type: ignore[arg-type]
+        from_input = aten.split_with_sizes.default(products, counts)
         found: list[Any] = [None] * len(steps)
         begin = state
         count = counts[-1 if reverse else 0]
@@ -163,20 +166,24 @@ class RNNBase(Module):
         last: list[Any] = [now, *reversed(ended)]
         return found, tuple([aten.cat.default(list(parts)) if ended else parts[0] for parts in zip(*last, strict=True)])
 
-    def _run(self, steps: list[Tensor], state: tuple[Tensor, ...]) -> tuple[list[Tensor], tuple[Tensor, ...]]:
-        """All layers; `state` is (layers · directions, batch, width) each."""
+    def _run(
+        self, steps: list[Tensor], joined: Tensor, state: tuple[Tensor, ...]
+    ) -> tuple[list[Tensor], tuple[Tensor, ...]]:
+        """All layers over steps, whose rows `joined` has; `state` is (layers · directions, batch, width) each."""
         last: list[Any] = []
         for layer in range(self.num_layers):
             found: list[Any] = []
             for suffix in self._suffixes(layer):
                 first = tuple([aten.select.int(t, 0, len(last)) for t in state])
-                outputs, end = self._layer(steps, suffix, first, suffix.endswith("_reverse"))
+                outputs, end = self._layer(steps, joined, suffix, first, suffix.endswith("_reverse"))
                 found.append(outputs)
                 last.append(end)
             pairs: list[Any] = list(zip(*found, strict=True))
             steps = [aten.cat.default(list(p), -1) if len(p) > 1 else p[0] for p in pairs]
             if self.dropout and self.training and layer < self.num_layers - 1:
                 steps = [F.dropout(t, self.dropout) for t in steps]
+            if layer < self.num_layers - 1:
+                joined = aten.cat.default(steps)
         return steps, tuple([aten.stack.default(list(parts)) for parts in zip(*last, strict=True)])
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
@@ -205,6 +212,10 @@ class RNNBase(Module):
                 f"{type(self).__name__}: input.size(-1) must be equal to input_size. Expected {self.input_size}",
                 got=describe(input), hint=f"nn.{type(self).__name__}({input._sizes[-1]}, {self.hidden_size})",
             )  # fmt: skip
+        if input._sizes[1 if self.batch_first and input.ndim == 3 else 0] == 0:
+            raise ShapeError(
+                f"{type(self).__name__}: Expected sequence length to be larger than 0 in RNN", got=describe(input)
+            )
         alone = input.ndim == 2
         if alone:
             input = aten.unsqueeze.default(input, 1)
@@ -213,7 +224,8 @@ class RNNBase(Module):
             input = aten.transpose.int(input, 0, 1)
         batch = input._sizes[1]
         state = self._zeros(batch, input) if state is None else self._checked(state, batch)
-        steps, last = self._run(list(aten.unbind.int(input, 0)), state)
+        joined = aten.reshape.default(input, [-1, self.input_size])
+        steps, last = self._run(list(aten.unbind.int(input, 0)), joined, state)
         output = aten.stack.default(steps, 1 if self.batch_first and not alone else 0)
         if alone:
             output, last = aten.squeeze.dim(output, 1), tuple([aten.squeeze.dim(t, 1) for t in last])
@@ -226,7 +238,7 @@ class RNNBase(Module):
         elif input.sorted_indices is not None:
             state = tuple([aten.index_select.default(t, 1, input.sorted_indices) for t in state])
         self._checked(state, counts[0])
-        steps, last = self._run(list(aten.split_with_sizes.default(input.data, counts)), state)
+        steps, last = self._run(list(aten.split_with_sizes.default(input.data, counts)), input.data, state)
         if input.unsorted_indices is not None:
             last = tuple([aten.index_select.default(t, 1, input.unsorted_indices) for t in last])
         output = input._replace(data=aten.cat.default(steps))
