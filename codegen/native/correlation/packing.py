@@ -496,7 +496,8 @@ class Packing(Filters):
         with f.loop(0, runs) as q:
             source, lane, long = (f.load(f.at(outs, q * 3), i) for i in range(3))
             with f.loop(0, count, self.lanes) as m, f.loop(0, long, n) as i:
-                mask, rows = self._below(f, long - i, n), []
+                mask = self._below(f, long - i, n)
+                rows: list[str] = []
                 for r in range(self.lanes):
                     place = self._stored_at(f, "%base", (m + r).least(count - 1) * apart + source + i)
                     bits = f.op(
