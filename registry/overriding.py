@@ -13,9 +13,11 @@ What is asked calls the function again, with the bits excluded, for what it is o
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
+from opweave.registry.errors import ArgumentError
 from opweave.registry.interrupts import surely
 from opweave.registry.keys import FUNCTION_MODE, OVERRIDDEN, set_mode, state
 from opweave.registry.tensor import Tensor
@@ -54,11 +56,40 @@ def overriding(args: Iterable[Any], kwargs: dict[str, Any]) -> list[Any]:
                 continue
         elif isinstance(value, type) or not hasattr(kind, "__torch_function__"):
             continue
+        elif is_of_pytorch(kind):
+            raise_mixed(value)
         if kind in map(type, found):
             continue
         place = next((i for i, other in enumerate(found) if issubclass(kind, type(other))), len(found))
         found.insert(place, value)
     return found
+
+
+def is_of_pytorch(kind: type) -> bool:
+    """Whether a class is PyTorch's tensor, or one of its subclasses that leave to it what functions are for them.
+
+    It makes the call again, for which it would be asked again.
+    """
+    root = getattr(sys.modules.get("torch"), "Tensor", Tensor)
+    if root is Tensor or not issubclass(kind, root):
+        return False
+    owner = next(each for each in kind.__mro__ if "__torch_function__" in vars(each))
+    return owner.__module__.partition(".")[0] == "torch"
+
+
+def raise_mixed(value: Any) -> NoReturn:
+    """Refuse a tensor of PyTorch beside opweave's.
+
+    Raises
+    ------
+    ArgumentError
+        Always.
+    """
+    raise ArgumentError(
+        "a tensor of PyTorch among opweave's",
+        got=f"{type(value).__name__} of shape {list(value.shape)}, {value.dtype}",
+        hint="opweave.from_dlpack(tensor) shares its memory, torch.from_dlpack the other way",
+    )
 
 
 def _flat(values: Iterable[Any]) -> Iterator[Any]:

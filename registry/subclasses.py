@@ -12,7 +12,14 @@ from opweave.registry.errors import ArgumentError, UnsupportedError
 from opweave.registry.keys import OVERRIDDEN, PYTHON_BIT, state
 from opweave.registry.op import ops
 from opweave.registry.overridable import TensorMeta
-from opweave.registry.overriding import BITS, DisableTorchFunctionSubclass, NoImplementation, called, when_subclassed
+from opweave.registry.overriding import (
+    BITS,
+    DisableTorchFunctionSubclass,
+    NoImplementation,
+    called,
+    overriding,
+    when_subclassed,
+)
 from opweave.registry.tensor import Tensor, describe, subclass_bits
 
 
@@ -85,6 +92,8 @@ def torch_function(
     """
     if not all(issubclass(cls, kind) for kind in types):
         return NotImplemented
+    if cls is Tensor:  # asked by another library
+        overriding(args, kwargs or {})
     with DisableTorchFunctionSubclass():
         result = func(*args, **(kwargs or {}))
     return result if cls is Tensor or func in _plain_attributes() else _as(result, cls)

@@ -21,6 +21,7 @@ from opweave.registry.errors import DTypeError, UnsupportedError
 from opweave.registry.memory_format import strided
 from opweave.registry.op import ops, registry
 from opweave.registry.ops import copies, creation, index, subscript
+from opweave.registry.overriding import is_of_pytorch, raise_mixed
 from opweave.registry.packet import OpOverloadPacket
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe, from_numpy
@@ -108,6 +109,8 @@ def _operand(value: Any) -> Any:
         return value.item()
     if isinstance(value, np.ndarray):
         return from_numpy(value if value.flags.writeable else value.copy())
+    if is_of_pytorch(type(value)):
+        raise_mixed(value)
     return NotImplemented
 
 
