@@ -2,7 +2,6 @@
 
 import itertools
 import logging
-import random
 import time
 import warnings
 
@@ -171,8 +170,6 @@ def test_output_that_is_not_reached_is_no_obstacle(capsys):
 @pytest.mark.parametrize(
     "f",
     [
-        lambda x: x * random.random(),
-        lambda x: x * float(np.random.rand()),
         lambda x: x * time.time(),
         lambda x: x * len(open("/etc/hosts").read()),  # noqa: SIM115
         lambda x: x + next(COUNTER),

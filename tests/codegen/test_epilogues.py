@@ -50,6 +50,11 @@ def followed(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         patch.setattr(pool, "run_address", lambda: address)
         spied_at = ctypes.c_void_p(own_address)
         patch.setattr(blas, "_own_at", spied_at)
+        # As where BLAS has kernels for all of the machine's registers: else it makes no products that are followed.
+        found_library = blas._found()
+        assert found_library is not None
+        wide = found_library._replace(is_narrow=False)
+        patch.setattr(blas, "_found", lambda: wide)
         spied = blas._library.__wrapped__()
     symbols = blas._found().symbols
     routines = {symbols["blas_sgemm"], symbols["blas_dgemm"]}

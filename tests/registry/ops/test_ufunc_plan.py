@@ -507,7 +507,7 @@ def test_replayed_steps_are_one_loop(dtype: str) -> None:
     for t in y:
         opweave.nn.functional.leaky_relu_(t, 0.1)
         np.testing.assert_array_equal(bits(t._array), bits(functions["leaky_relu"](x)._array))
-    if dtype == "float32":
+    if dtype == "float32" and registry.builtin_version == registry.shipped_version and not registry.fallbacks:
         tape, _ = record(opweave.ops.aten.leaky_relu.default, (x, 0.1), {})
         assert [type(loop.function) for loop in tape.loops] == [RowProgram]
 
