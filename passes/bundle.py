@@ -18,7 +18,7 @@ from opweave.passes.partition import Partition
 from opweave.registry.op import ops
 from opweave.registry.spec import contiguous_strides
 from opweave.registry.tensor import Tensor
-from opweave.tracer.emission import Emitter, nodes_in, value_of
+from opweave.tracer.emission import Emitter, nodes_in, relocate, value_of
 from opweave.tracer.graph import Graph, Node
 
 aten = ops.aten
@@ -98,6 +98,6 @@ def _taken_apart(backward: Graph, parts: list[Node], whole: Node) -> None:
     ends = [0, *accumulate(value_of(part)._sizes[0] for part in parts)]
     with backward.inserting_after(backward.placeholders()[-1]):
         for part, (start, end) in zip(parts, pairwise(ends), strict=True):
-            part.replace_all_uses_with(emit.call(aten.slice.Tensor, given, 0, start, end, like=part))
+            relocate(emit, part, emit.call(aten.slice.Tensor, given, 0, start, end, like=part))
     for part in parts:
         backward.erase_node(part)

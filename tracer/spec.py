@@ -18,6 +18,7 @@ from opweave.registry.containers import is_sequence, is_tuple
 from opweave.registry.errors import GraphError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.tensor import Tensor
+from opweave.tracer.aliasing import view_source
 from opweave.tracer.declared import declared
 from opweave.tracer.effects import has_effect, is_random, mutates
 from opweave.tracer.graph import Graph, Node
@@ -75,6 +76,18 @@ def picks_a_part(node: Node) -> str:
     if not is_sequence(value):
         return "an item of a single result"
     return "" if isinstance(key, int) and -len(value) <= key < len(value) else "an item that is not there"
+
+
+def shares_memory(node: Node) -> str:
+    """Where in memory a view begins is read off its value, so that begins where what it is of does, or within."""
+    source = view_source(node)
+    if source is None:
+        return ""
+    own, whole = node.meta.get("val"), source.meta.get("val")
+    if not isinstance(own, Tensor) or not isinstance(whole, Tensor) or own._storage is whole._storage:
+        return ""
+    begins = type(whole._offset) is int and not whole._offset
+    return "" if begins else "a view whose value lies in other memory than what it is of"
 
 
 def calls_no_region(node: Node) -> str:
@@ -145,7 +158,7 @@ def _in_region(node: Node) -> str:
     return "an opaque op in a region" if isinstance(node.target, OpOverload) and declared(node) is None else ""
 
 
-_ANY: tuple[Rule, ...] = (has_value, picks_a_part)
+_ANY: tuple[Rule, ...] = (has_value, picks_a_part, shares_memory)
 #: By level, what holds of each node.
 LEVELS: dict[str, tuple[Rule, ...]] = {
     "traced": (*_ANY, calls_no_region),

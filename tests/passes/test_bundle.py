@@ -118,3 +118,18 @@ def test_backends_of_others_are_given_what_is_saved_as_it_is():
     leaves = leaf(8, 16), leaf(16, 16, seed=1), leaf(STEPS, 8, 16, seed=2)
     compared(recurrent, leaves, backend=backend)
     assert seen and not any(opweave.ops.aten.cat.default in targets for targets in seen)
+
+
+def test_views_of_what_is_saved_begin_where_it_lies():
+    """A product reads a view at its place in memory, which its value says."""
+
+    def f(h, w, u):
+        total = h.sum() * 0
+        for k in range(STEPS):
+            h = (h @ w).tanh()
+            total = total + (h.view(2, 4, 16)[1] @ u[k]).square().sum() + (h.view(16, 8).t() @ u[k]).sum()
+        return total
+
+    leaves = leaf(8, 16), leaf(16, 16, seed=1), leaf(STEPS, 16, 5, seed=2)
+    partition = compared(f, leaves)
+    assert any(node.target is opweave.ops.aten.cat.default for node in partition.forward)
