@@ -154,6 +154,7 @@ CASES = {
     "argmax": (lambda x: aten.argmax.default(x, 1), (64, 1000)),
     "argmax_all": (lambda x: aten.argmax.default(x), (1 << 20,)),
     "transpose": (lambda x, y: aten.add.Tensor(aten.permute.default(x, [1, 0]), y), (256, 512), (512, 256)),
+    "dropout": (lambda x: aten.dropout.default(x, 0.25, True) * aten.randn_like.default(x), (300, 70)),
     "libdevice": (lambda x: aten.log1p.default(aten.expm1.default(aten.erf.default(aten.atan.default(x)))), (1000,)),
 }  # fmt: skip
 
