@@ -321,6 +321,9 @@ def normal(mean: float, std: float, size: Any, *, generator: Any, **options: Any
 
 
 def _moved(numbers: Tensor, scale: Any, shift: Any) -> Tensor:
+    """Drawn numbers as `fill` moves them: both parts of complex ones alike, as in PyTorch."""
+    if numbers._dtype.is_complex:
+        shift = complex(shift, shift)
     scaled = numbers if type(scale) is float and scale == 1 else aten.mul.Tensor(numbers, scale)
     return scaled if type(shift) is float and shift == 0 else aten.add.Tensor(scaled, shift)
 
@@ -395,8 +398,7 @@ def uniform(self: Tensor, low: float, high: float, *, generator: Any) -> Tensor:
 
 @uniform.in_kernels
 def uniform_in_kernels(self: Tensor, low: float, high: float, generator: Any) -> Tensor:
-    shift = complex(low, low) if self._dtype.is_complex else low
-    return _moved(drawn(_uniform_spec(self, low, high), "uniforms", generator), high - low, shift)
+    return _moved(drawn(_uniform_spec(self, low, high), "uniforms", generator), high - low, low)
 
 
 def _multinomial_spec(

@@ -71,6 +71,9 @@ NEAR: dict[str, Callable[[], Any]] = {
     "randn_bf16": lambda: opweave.randn(53, dtype=opweave.bfloat16),
     "randn_complex": lambda: opweave.randn(53, dtype=opweave.complex64),
     "normal": lambda: opweave.normal(3.0, 0.5, (63,)),
+    "normal_complex": lambda: opweave.normal(3.0, 0.5, (63,), dtype=opweave.complex64),
+    "normal_filled": lambda: opweave.zeros(63, dtype=opweave.complex64).normal_(3.0, 0.5),
+    "uniform_complex": lambda: opweave.zeros(63, dtype=opweave.complex64).uniform_(2.0, 3.0),
     "exponential": lambda: opweave.zeros(63).exponential_(2.0),
     "cauchy": lambda: opweave.zeros(63, dtype=opweave.float64).cauchy_(),
     "log_normal": lambda: opweave.zeros(63).log_normal_(0.5, 0.25),
@@ -102,7 +105,12 @@ def test_kernels_give_what_eager_calls_give(name: str) -> None:
     assert [t.dtype for t in found] == [t.dtype for t in expected]
 
 
-@pytest.mark.parametrize("name", ["normal", "exponential", "cauchy", "log_normal"])
+MOVED = [
+    "normal", "normal_complex", "normal_filled", "uniform_complex", "exponential", "cauchy", "log_normal",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MOVED)
 def test_kernels_give_nearly_what_eager_calls_give(name: str) -> None:
     expected, found = _drawn(NEAR[name]), _drawn(opweave.compile(NEAR[name], fullgraph=True))
     np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=2e-6, atol=1e-7)
