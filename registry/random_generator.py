@@ -180,11 +180,13 @@ def generator_of(device: Device, generator: Generator | None) -> Generator:
 
     Raises
     ------
-    DeviceError
-        If it is another device's.
+    ArgumentError, DeviceError
+        If it is none, or another device's.
     """
     if generator is None:
         return default_generator(device)
+    if not isinstance(generator, Generator):
+        raise ArgumentError("random: generator is no Generator", got=repr(generator), hint="opweave.Generator()")
     if generator.device is not device:
         raise DeviceError(
             f"random: a generator of {generator.device} cannot fill a tensor on {device}", hint="Generator(device)"

@@ -151,6 +151,7 @@ def test_fills_of_integers() -> None:
         (lambda: opweave.randint(3, 3, (2,)), ArgumentError),
         (lambda: opweave.randint(300, (2,), dtype=opweave.uint8), ArgumentError),
         (lambda: opweave.randperm(-1), ShapeError),
+        (lambda: opweave.rand(2, generator=3), ArgumentError),
         (lambda: opweave.bernoulli(opweave.zeros(2), 1.5), ArgumentError),
         (lambda: opweave.bernoulli(opweave.full((2,), 2.0)), ArgumentError),
         (lambda: opweave.zeros(2).normal_(0, -1), ArgumentError),
