@@ -47,6 +47,7 @@ WORK: dict[str, tuple[dict[str, Any], Callable[[], tuple[Any, ...]]]] = {
     "VAE": ({"latent": 16}, lambda: (DRAW.random((256, 1, 8, 8)).astype(np.float32), normal(256, 16))),
     "ResNet": ({"width": 64, "classes": 100}, lambda: (normal(4, 3, 96, 96), numbers(100, 4))),
     "UNet": ({"width": 32}, lambda: (normal(2, 1, 64, 64), numbers(2, 2, 1, 64, 64).astype(np.float32))),
+    "MLP": ({"features": 512, "width": 2048, "classes": 100}, lambda: (normal(1024, 512), numbers(100, 1024))),
 }  # fmt: skip
 NAMES = {"Tagger": "LSTM", "GraphNet": "graph net", "ResNet": "ResNet-18", "UNet": "U-Net"}
 

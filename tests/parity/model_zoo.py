@@ -1,4 +1,4 @@
-"""Ten models as people write them for PyTorch; `test_module_models.py` runs them with this import replaced."""
+"""Models as people write them for PyTorch; `test_module_models.py` runs them with this import replaced."""
 
 import math
 
@@ -297,6 +297,23 @@ class Tagger(nn.Module):
 
     def loss(self, ids, tags):
         return F.nll_loss(F.log_softmax(self(ids), -1).transpose(1, 2), tags)
+
+
+# ---- layers of products ------------------------------------------------------------------------------------------
+
+
+class MLP(nn.Module):
+    def __init__(self, features=6, width=16, classes=5):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Linear(features, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, classes)
+        )
+
+    def forward(self, x):
+        return self.layers(x)
+
+    def loss(self, x, labels):
+        return F.cross_entropy(self(x), labels)
 
 
 # ---- a graph network -----------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Ten models written for PyTorch, run with the import replaced.
+"""Models written for PyTorch, run with the import replaced.
 
 From the same weights, through a safetensors file, they give the same results and gradients; trained 20 steps compiled,
 the same losses.
@@ -57,6 +57,7 @@ INPUTS = {
     "UNet": lambda: (_normal(2, 1, 8, 8), _numbers(2, 2, 1, 8, 8).astype(np.float32)),
     "VAE": lambda: (draw.random((4, 1, 8, 8)).astype(np.float32), _normal(4, 3)),
     "Tagger": lambda: (_numbers(17, 3, 5), _numbers(4, 3, 5)),
+    "MLP": lambda: (_normal(9, 6), _numbers(5, 9)),
     "GraphNet": lambda: (_normal(7, 5), _numbers(7, 2, 15), _numbers(3, 7)),
     "ViT": lambda: (_normal(3, 3, 8, 8), _numbers(5, 3)),
     "Diffusion": lambda: (_normal(3, 1, 8, 8), _numbers(10, 3), _normal(3, 1, 8, 8)),
