@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from opweave.nn.losses import reduced, reduction_number
-from opweave.registry.errors import ShapeError
+from opweave.registry.dtypes import int64
+from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe
 
@@ -47,6 +48,12 @@ def multi_margin_loss(
     at = aten.reshape.default(target, [-1, 1])
     if weight is not None and weight._sizes != x._sizes[1:]:
         raise ShapeError("multi_margin_loss: needs a weight for each class", got=describe([input, weight]))
+    if target._dtype is not int64 or (weight is not None and weight._dtype is not input._dtype):
+        raise DTypeError(
+            "multi_margin_loss: targets are int64, and weights have the input's dtype",
+            got=describe([input, target] if weight is None else [input, target, weight]),
+            hint="target.long(), weight.to(input.dtype)",
+        )  # fmt: skip
     loss = aten.clamp_min.default(aten.add.Scalar(aten.sub.Tensor(x, aten.gather.default(x, 1, at)), margin), 0)
     if p == 2:
         loss = aten.mul.Tensor(loss, loss)

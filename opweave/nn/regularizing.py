@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from opweave.nn.activations import written
 from opweave.nn.windows import avg_pool2d
-from opweave.registry.errors import ShapeError
+from opweave.registry.errors import DomainError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops import surface as _surface
 from opweave.registry.tensor import Tensor, describe
@@ -80,6 +80,11 @@ def batch_norm(
     """
     if training and input.ndim >= 2 and input._sizes[0] * math.prod(input._sizes[2:]) == 1:
         raise ShapeError("batch_norm: one element of a channel has no variance", got=describe(input))
+    if eps < 0 or (training and eps == 0):
+        raise DomainError(
+            f"batch_norm: eps must be {'positive during training' if training else 'non-negative'}", got=f"eps={eps}",
+            hint="it is added to the variance: eps=1e-5",
+        )  # fmt: skip
     return ops.aten.batch_norm.default(input, weight, bias, running_mean, running_var, training, momentum, eps, False)
 
 
@@ -105,14 +110,15 @@ def instance_norm(
     if not use_input_stats:
         if running_mean is None or running_var is None:
             raise ShapeError("instance_norm: without the input's statistics, it needs the running ones")
-        return batch_norm(aten.contiguous.default(input), running_mean, running_var, weight, bias, False, momentum, eps)
+        made = aten.contiguous.default(input)
+        return aten.batch_norm.default(made, weight, bias, running_mean, running_var, False, momentum, eps, False)
     count, channels, *rest = input._sizes
     if math.prod(rest) == 1:
         raise ShapeError("instance_norm: one element has no variance", got=describe(input))
     flat = aten.reshape.default(aten.contiguous.default(input), [1, count * channels, *rest])
     kept = [None if t is None else aten.repeat.default(t, [count]) for t in (running_mean, running_var)]
     scale, shift = (None if t is None else aten.repeat.default(t, [count]) for t in (weight, bias))
-    found = batch_norm(flat, kept[0], kept[1], scale, shift, True, momentum, eps)
+    found = aten.batch_norm.default(flat, scale, shift, kept[0], kept[1], True, momentum, eps, False)
     for own, each in zip((running_mean, running_var), kept, strict=True):
         if own is not None and each is not None:
             aten.copy_.default(own, aten.mean.dim(aten.view.default(each, [count, channels]), [0]))

@@ -14,9 +14,11 @@ from opweave.optim.optimizer import (
     count,
     decayed,
     hints,
+    keep,
     number,
     root,
     squares_,
+    unsaved,
     zeros,
 )
 from opweave.registry.op import ops
@@ -48,7 +50,9 @@ class Adam(Optimizer):
         Keep the count of steps in its tensor.
     decoupled_weight_decay : bool
         Let the parameters decay by themselves, as `AdamW` does.
-    foreach, differentiable, fused
+    differentiable : bool
+        Whether steps are recorded: parameters may be computed from others, and gradients go through the steps.
+    foreach, fused
         For the signature's sake.
 
     Examples
@@ -108,7 +112,7 @@ class Adam(Optimizer):
         squares_(square, grad, second)
         step = number(kept["step"], group["capturable"])
         if group["amsgrad"]:
-            square = kept["max_exp_avg_sq"].copy_(kept["max_exp_avg_sq"].maximum(square))
+            square = keep(kept, "max_exp_avg_sq", kept["max_exp_avg_sq"].maximum(square))
         under = (square.sqrt() / root(1 - second**step)).add_(group["eps"])
         add_ratio_(parameter, mean, under, -(lr / (1 - first**step)))
 
@@ -194,10 +198,10 @@ class Adamax(Optimizer):
         grad = decayed(parameter, grad, group["weight_decay"])
         kept["exp_avg"].lerp_(grad, 1 - first)
         fallen = kept["exp_inf"].mul_(second)
-        fallen.copy_(fallen.maximum(grad.abs().add_(group["eps"])))
+        largest = keep(kept, "exp_inf", fallen.maximum(grad.abs().add_(group["eps"])))
         step = number(kept["step"], group["capturable"])
         rate = number(group["lr"], group["capturable"]) / (1 - first**step)
-        add_ratio_(parameter, kept["exp_avg"], kept["exp_inf"], -rate)
+        add_ratio_(parameter, kept["exp_avg"], largest, -rate)
 
 
 class NAdam(Optimizer):
@@ -261,7 +265,7 @@ class NAdam(Optimizer):
         kept["mu_product"].mul_(now)
         kept["exp_avg"].lerp_(grad, 1 - first)
         squares_(kept["exp_avg_sq"], grad, second)
-        under = (kept["exp_avg_sq"] / (1 - second**step)).sqrt_().add_(group["eps"])
+        under = unsaved((kept["exp_avg_sq"] / (1 - second**step)).sqrt_()).add_(group["eps"])
         product = number(kept["mu_product"], capturable)
         add_ratio_(parameter, grad, under, -lr * (1.0 - now) / (1.0 - product))
         add_ratio_(parameter, kept["exp_avg"], under, (-lr * after) / (1.0 - product * after))
@@ -327,7 +331,7 @@ class RAdam(Optimizer):
         rooted = root(1 - second**step)
 
         def rectified() -> Any:
-            under = kept["exp_avg_sq"].sqrt().add_(group["eps"])
+            under = unsaved(kept["exp_avg_sq"].sqrt()).add_(group["eps"])
             ratio = (length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length)
             return mean / (under / rooted) * root(ratio)
 

@@ -16,6 +16,7 @@ from opweave.optim.optimizer import (
     hints,
     number,
     squares_,
+    unsaved,
     zeros,
 )
 from opweave.registry.errors import DomainError
@@ -42,7 +43,9 @@ class SGD(Optimizer):
         Whether the gradient is added once more.
     maximize : bool
         Climb.
-    foreach, differentiable, fused
+    differentiable : bool
+        Whether steps are recorded: parameters may be computed from others, and gradients go through the steps.
+    foreach, fused
         For the signature's sake.
 
     Examples
@@ -170,7 +173,7 @@ class Adagrad(Optimizer):
         grad = decayed(parameter, grad, group["weight_decay"])
         rate = number(group["lr"]) / (1 + (number(kept["step"]) - 1) * group["lr_decay"])
         kept["sum"].addcmul_(grad, grad, value=1)
-        add_ratio_(parameter, grad, kept["sum"].sqrt().add_(group["eps"]), -rate)
+        add_ratio_(parameter, grad, unsaved(kept["sum"].sqrt()).add_(group["eps"]), -rate)
 
 
 class RMSprop(Optimizer):
@@ -251,7 +254,7 @@ class RMSprop(Optimizer):
             under = square.addcmul(mean, mean, value=-1).sqrt_()
         else:
             under = square.sqrt()
-        under = under.add_(group["eps"])
+        under = unsaved(under).add_(group["eps"])
         if group["momentum"] > 0:
             velocity = kept["momentum_buffer"]
             velocity.mul_(group["momentum"]).addcdiv_(grad, under)
@@ -322,7 +325,7 @@ class Adadelta(Optimizer):
         squares_(kept["square_avg"], grad, rho)
         std = kept["square_avg"].add(eps).sqrt_()
         delta = kept["acc_delta"].add(eps).sqrt_()
-        delta = delta.div_(std).mul_(grad)
+        delta = unsaved(delta).div_(std).mul_(grad)
         squares_(kept["acc_delta"], delta, rho)
         add_scaled_(parameter, delta, -number(group["lr"], group["capturable"]))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from opweave.optim.optimizer import Optimizer, Params, add_scaled_, count, number, zeros
-from opweave.registry.errors import ArgumentError, UnsupportedError
+from opweave.optim.optimizer import Optimizer, Params, add_scaled_, check, count, number, zeros
+from opweave.registry.errors import DomainError, UnsupportedError
 from opweave.registry.numeric_limits import finfo
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe
@@ -62,7 +62,7 @@ class Adafactor(Optimizer):
         foreach: bool | None = None,
         maximize: bool = False,
     ) -> None:
-        _check_rate(lr)
+        check(learning_rate=lr)
         for wrong, text, value in (
             (beta2_decay > 0.0, "beta2_decay must be at most 0", beta2_decay),
             (eps[0] is not None and not eps[0] >= 0.0, "eps[0] must be at least 0", eps[0]),
@@ -71,7 +71,7 @@ class Adafactor(Optimizer):
             (not weight_decay >= 0.0, "weight_decay must be at least 0", weight_decay),
         ):
             if wrong:
-                raise ValueError(f"{text}, got {value}")
+                raise DomainError(f"Adafactor: {text}", got=repr(value), hint="leave it out for the usual value")
         super().__init__(
             params,
             {"lr": lr, "beta2_decay": beta2_decay, "eps": eps, "d": d, "weight_decay": weight_decay,
@@ -158,16 +158,17 @@ class Muon(Optimizer):
         ns_steps: int = 5,
         adjust_lr_fn: str | None = None,
     ) -> None:
-        _check_rate(lr)
-        for text, value in (("momentum", momentum), ("weight_decay", weight_decay)):
-            if not value >= 0.0:
-                raise ValueError(f"{text} must be at least 0, got {value}")
+        check(learning_rate=lr, momentum=momentum, weight_decay=weight_decay)
         if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
-            raise ValueError(f"adjust_lr_fn must be None, 'original' or 'match_rms_adamw', got {adjust_lr_fn!r}")
+            raise DomainError(
+                "Muon: adjust_lr_fn is None, 'original' or 'match_rms_adamw'", got=repr(adjust_lr_fn),
+                hint="adjust_lr_fn='match_rms_adamw'",
+            )  # fmt: skip
         if ns_steps >= 100 or len(ns_coefficients) != 3:
-            raise ValueError(
-                f"Muon takes fewer than 100 iterations and 3 coefficients, not {ns_steps} and {len(ns_coefficients)}"
-            )
+            raise DomainError(
+                "Muon takes fewer than 100 iterations and 3 coefficients",
+                got=f"ns_steps={ns_steps}, {len(ns_coefficients)} coefficients", hint="ns_steps=5",
+            )  # fmt: skip
         super().__init__(
             params,
             {"lr": lr, "weight_decay": weight_decay, "momentum": momentum, "nesterov": nesterov,
@@ -176,8 +177,8 @@ class Muon(Optimizer):
         for group in self.param_groups:
             for parameter in group["params"]:
                 if parameter.dim() != 2:
-                    raise ValueError(
-                        f"Muon: a parameter must be a matrix, got {describe(parameter)}; AdamW takes the others"
+                    raise DomainError(
+                        "Muon: a parameter must be a matrix", got=describe(parameter), hint="AdamW takes the others"
                     )
 
     def init_parameter(self, parameter: Tensor, kept: dict[str, Any], group: dict[str, Any]) -> None:
@@ -214,17 +215,12 @@ def _ratio(how: str | None, rows: int, columns: int) -> float:
     return math.sqrt(max(1, rows / columns))
 
 
-def _check_rate(lr: float | Tensor) -> None:
-    if isinstance(lr, Tensor):
-        if lr.numel() != 1:
-            raise ValueError(f"lr must be one number, got {describe(lr)}")
-    elif not lr >= 0.0:
-        raise ValueError(f"lr must be at least 0, got {lr}")
-
-
 def _refuse_complex(optimizer: Optimizer, parameter: Tensor) -> None:
     if parameter._dtype.kind == "c":
-        raise ArgumentError(f"{type(optimizer).__name__} does not support complex parameters", got=describe(parameter))
+        raise UnsupportedError(
+            f"{type(optimizer).__name__} does not support complex parameters", got=describe(parameter),
+            hint="give it opweave.view_as_real(parameter), whose numbers are real",
+        )  # fmt: skip
 
 
 def _least(a: Any, b: Any) -> Any:

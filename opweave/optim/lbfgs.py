@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opweave.optim.optimizer import Optimizer, Params, number
+from opweave.optim.line_search import Point, strong_wolfe
+from opweave.optim.optimizer import Optimizer, Params, as_real, check, number
 from opweave.registry.autograd.mode import enable_grad, no_grad
-from opweave.registry.errors import DomainError, UnsupportedError
+from opweave.registry.errors import DomainError
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
 
@@ -15,14 +16,14 @@ aten = ops.aten
 
 
 class LBFGS(Optimizer):
-    """L-BFGS (Nocedal 1980), with one step length for all steps.
+    """L-BFGS (Nocedal 1980), with one step length for all steps or a line search for each.
 
     Parameters
     ----------
     params : iterable
         Parameters, all in one group.
     lr : float or Tensor
-        Length of a step.
+        Length of a step, or the first that a line search tries.
     max_iter, max_eval : int
         Iterations and evaluations of a step; 1.25 `max_iter` evaluations by default.
     tolerance_grad, tolerance_change : float
@@ -30,12 +31,12 @@ class LBFGS(Optimizer):
     history_size : int
         How many gradients are remembered.
     line_search_fn : str, optional
-        Not there: None.
+        `"strong_wolfe"` searches along each direction (`line_search`).
 
     Raises
     ------
-    UnsupportedError
-        With a line search.
+    ValueError
+        For another line search, or several groups.
 
     Examples
     --------
@@ -62,10 +63,13 @@ class LBFGS(Optimizer):
         history_size: int = 100,
         line_search_fn: str | None = None,
     ) -> None:
-        if line_search_fn is not None:
-            raise UnsupportedError(
-                "LBFGS: there is no line search", got=repr(line_search_fn), hint="line_search_fn=None and a smaller lr"
+        if line_search_fn not in (None, "strong_wolfe"):
+            raise DomainError(
+                "LBFGS: only 'strong_wolfe' is supported",
+                got=repr(line_search_fn),
+                hint="line_search_fn='strong_wolfe'",
             )
+        check(learning_rate=lr)
         super().__init__(
             params,
             {"lr": lr, "max_iter": max_iter, "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
@@ -79,20 +83,43 @@ class LBFGS(Optimizer):
                 hint="pass all parameters in one list",
             )
 
+    def _parameters(self) -> list[Tensor]:
+        return [as_real(p) for p in self.param_groups[0]["params"]]
+
     def _gradient(self) -> Tensor:
         """All gradients as one vector."""
         parts = []
         for p in self.param_groups[0]["params"]:
             grad = aten.zeros_like.default(p.detach()) if p.grad is None else p.grad
-            parts.append(aten.reshape.default(grad, [-1]))
+            parts.append(aten.reshape.default(as_real(grad), [-1]))
         return aten.cat.default(parts)
 
     def _move(self, length: float, direction: Tensor) -> None:
         begin = 0
-        for p in self.param_groups[0]["params"]:
+        for p in self._parameters():
             part = aten.slice.Tensor(direction, 0, begin, begin + p.numel())
             aten.add_.Tensor(p, aten.view.default(part, list(p._sizes)), alpha=length)
             begin += p.numel()
+
+    def _search(
+        self, evaluate: Callable[[], Any], start: Point, length: float, direction: Tensor, limit: int
+    ) -> tuple[Point, int]:
+        """Go along a direction as far as a line search says; what is there, and how many points were tried."""
+        own = self._parameters()
+        before = [aten.clone.default(p) for p in own]
+
+        def at(length: float) -> Point:
+            self._move(length, direction)
+            loss = float(evaluate())
+            grad = self._gradient()
+            for p, value in zip(own, before, strict=True):
+                aten.copy_.default(p, value)
+            return Point(length, loss, grad, float(aten.dot.default(grad, direction)))
+
+        tolerance = self.param_groups[0]["tolerance_change"]
+        found, tried = strong_wolfe(at, start, length, limit, _largest(direction), tolerance)
+        self._move(found.length, direction)
+        return found, tried
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One step of up to `max_iter` iterations; the closure computes the loss and its gradients."""
@@ -145,8 +172,15 @@ class LBFGS(Optimizer):
             slope = float(aten.dot.default(grad, direction))
             if slope > -group["tolerance_change"]:
                 break
-            self._move(length, direction)
-            if iterations != group["max_iter"]:
+            if group["line_search_fn"] is not None:
+                start = Point(0.0, loss, grad, slope)
+                found, tried = self._search(evaluate, start, length, direction, group["max_eval"] - evaluations)
+                loss, grad, length = found.loss, found.gradient, found.length
+                evaluations += tried
+                kept["func_evals"] += tried
+            else:
+                self._move(length, direction)
+            if group["line_search_fn"] is None and iterations != group["max_iter"]:
                 loss = float(evaluate())
                 grad = self._gradient()
                 evaluations += 1

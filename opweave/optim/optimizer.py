@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from opweave.registry.autograd.graph import RemovableHandle
-from opweave.registry.autograd.mode import enable_grad, no_grad
+from opweave.registry.autograd.mode import enable_grad, no_grad, set_grad_enabled
 from opweave.registry.errors import ArgumentError, DomainError, NamingError, UnsupportedError
 from opweave.registry.keys import state as threads
 from opweave.registry.op import ops
@@ -108,7 +108,13 @@ class Optimizer:
         if isinstance(params, set):
             raise ArgumentError("parameters have an order, which a set does not keep", got="a set", hint="pass a list")
         params = [params] if isinstance(params, Tensor) else list(params)
-        if params and all(isinstance(each, tuple) for each in params):
+        named = [isinstance(each, tuple) for each in params]
+        if any(named) and not all(named):
+            raise DomainError(
+                "all optimizer params should be with/without names. Some param names are missing",
+                got=f"{sum(named)} names for {len(named)} parameters", hint="model.named_parameters()",
+            )  # fmt: skip
+        if params and all(named):
             param_group["param_names"] = [name for name, _ in params]
             params = [parameter for _, parameter in params]
         for parameter in params:
@@ -116,7 +122,7 @@ class Optimizer:
                 raise ArgumentError(
                     "optimizer can only optimize Tensors", got=type(parameter).__name__, hint="model.parameters()"
                 )
-            if not parameter.is_leaf and not parameter.retains_grad:
+            if not (parameter.is_leaf or parameter.retains_grad or self.defaults.get("differentiable")):
                 raise DomainError(
                     "can't optimize a non-leaf Tensor", got=describe(parameter),
                     hint="it is computed from others: optimize those, or its .detach().requires_grad_()",
@@ -133,9 +139,15 @@ class Optimizer:
                 "some parameters appear in more than one parameter group",
                 got=describe([p for p in params if id(p) in known]), hint="leave them out of one of the groups",
             )  # fmt: skip
-        self.param_groups.append({"params": params, **{k: v for k, v in param_group.items() if k != "params"}})
+        if any(("param_names" in group) != ("param_names" in param_group) for group in self.param_groups):
+            raise DomainError(
+                "all optimizer param groups should be with/without names", got=f"a group with keys {[*param_group]}",
+                hint=f"those before have keys {[*self.param_groups[0]]}",
+            )  # fmt: skip
+        param_group["params"] = params
+        self.param_groups.append(param_group)
         for name, value in self.defaults.items():
-            self.param_groups[-1].setdefault(name, value)
+            param_group.setdefault(name, value)
 
     # ---- steps -------------------------------------------------------------------------------------------------------
 
@@ -153,7 +165,7 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        with no_grad():
+        with set_grad_enabled(bool(self.defaults.get("differentiable"))):
             for group in self.param_groups:
                 self._step_group(group)
         for hook in list(self._post_hooks.values()):
@@ -168,10 +180,15 @@ class Optimizer:
                 continue
             kept = self.state.get(parameter) or self._first(parameter, group)
             grad = aten.neg.default(grad) if ascends else grad
+            if group.get("differentiable"):  # the ways back of earlier steps hold what these were then
+                kept.update({k: aten.clone.default(v) for k, v in kept.items() if isinstance(v, Tensor)})
             if parameter._dtype.kind == "c":
-                kept = {k: as_real(v) for k, v in kept.items()}
-                parameter, grad = as_real(parameter), as_real(grad)
-            self.update(parameter, grad, kept, group)
+                given = {k: as_real(v) for k, v in kept.items()}
+                pairs = given.copy()
+                self.update(as_real(parameter), as_real(grad), pairs, group)
+                kept.update({k: aten.view_as_complex.default(v) for k, v in pairs.items() if v is not given[k]})
+            else:
+                self.update(parameter, grad, kept, group)
 
     def _first(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """The state of a parameter before its first step."""
@@ -324,7 +341,8 @@ def check(**settings: float | Tensor) -> None:
     for name, value in settings.items():
         if isinstance(value, Tensor):
             if value.numel() != 1:
-                raise DomainError(f"Tensor {name} must be 1-element", got=describe(value), hint="pass a number")
+                short = "lr" if name == "learning_rate" else name
+                raise DomainError(f"Tensor {short} must be 1-element", got=describe(value), hint="pass a number")
         elif not value >= 0.0:
             raise DomainError(f"Invalid {name.replace('_', ' ')}: {value}", got=repr(value), hint="it is at least 0")
 
@@ -339,18 +357,21 @@ def check_betas(betas: Any) -> None:
 
 
 def hints(foreach: bool | None, fused: bool | None, differentiable: bool) -> dict[str, Any]:
-    """Settings that choose among PyTorch's ways to do the same.
+    """Settings that choose among PyTorch's ways to do the same, and whether steps are recorded.
 
     Raises
     ------
     UnsupportedError
-        For a step that can be differentiated.
+        If `fused` is to stand beside one of the others.
     """
-    if differentiable:
+    given = {"foreach": foreach, "differentiable": differentiable, "fused": fused}
+    chosen = [name for name, value in given.items() if value]
+    if fused and len(chosen) > 1:
         raise UnsupportedError(
-            "an optimizer's step is not recorded", got="differentiable=True", hint="write it with opweave.func.grad"
-        )
-    return {"foreach": foreach, "differentiable": differentiable, "fused": fused}
+            f"`fused` and `{chosen[0]}` exclude each other", got=", ".join(f"{name}=True" for name in chosen),
+            hint=f"leave fused out: {chosen[0]}=True",
+        )  # fmt: skip
+    return given
 
 
 def count(parameter: Tensor) -> Tensor:
@@ -364,8 +385,8 @@ def zeros(parameter: Tensor) -> Tensor:
 
 
 def number(value: Any, capturable: bool = False) -> Any:
-    """A setting or a count as a number, which is exact; where it is traced, or must not be looked at, as the tensor."""
-    if not isinstance(value, Tensor) or capturable or _is_traced():
+    """A setting or a count as a number, which is exact; the tensor where it is traced, recorded or not looked at."""
+    if not isinstance(value, Tensor) or capturable or value.requires_grad or _is_traced():
         return value
     return value.item()
 
@@ -373,6 +394,19 @@ def number(value: Any, capturable: bool = False) -> Any:
 def as_real(value: Any) -> Any:
     """A complex tensor as pairs of real numbers in the same memory."""
     return aten.view_as_real.default(value) if isinstance(value, Tensor) and value._dtype.kind == "c" else value
+
+
+def unsaved(value: Any) -> Any:
+    """The value to be changed in place: a copy where the way back of what made it needs it as it is."""
+    return value.clone() if value.requires_grad else value
+
+
+def keep(kept: dict[str, Any], name: str, value: Any) -> Any:
+    """Set a part of the state, in its memory unless a way back needs what stands there."""
+    if value.requires_grad:
+        kept[name] = value
+        return value
+    return kept[name].copy_(value)
 
 
 def add_scaled_(target: Any, value: Any, factor: Any) -> None:
@@ -403,9 +437,12 @@ def root(value: Any) -> Any:
     return aten.sqrt.default(value) if isinstance(value, Tensor) else math.sqrt(value)
 
 
-def squares_(kept: Any, grad: Any, beta: float) -> None:
+def squares_(kept: Any, grad: Any, beta: Any) -> None:
     """A running mean of squares, in place."""
-    kept.mul_(beta).addcmul_(grad, grad, value=1 - beta)
+    if isinstance(beta, Tensor):
+        kept.mul_(beta).add_(grad * grad * (1 - beta))
+    else:
+        kept.mul_(beta).addcmul_(grad, grad, value=1 - beta)
 
 
 Params = Iterable[Any]

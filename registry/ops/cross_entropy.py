@@ -44,6 +44,10 @@ def _class_places(op: str, self: Tensor, target: Tensor, weight: Tensor | None, 
             f"{op}: needs a weight for each class", got=describe([self, weight]),
             hint=f"a weight of shape [{self._sizes[-1]}]",
         )  # fmt: skip
+    if weight is not None and weight._dtype is not self._dtype:
+        raise DTypeError(
+            f"{op}: the weights need the input's dtype", got=describe([self, weight]), hint="weight.to(input.dtype)"
+        )
     valid = aten.ne(target, ignore_index)
     place = rounded(aten.where(valid, target, 0), dtypes.int64)
     if weight is not None:
@@ -79,7 +83,9 @@ def _classes(self: Tensor, target: Tensor, weight: Tensor | None, ignore_index: 
     fits = self.ndim in (1, 2) and target._sizes == self._sizes[:-1] and self._device is cpu is target._device
     if not fits or target._dtype not in (dtypes.int64, dtypes.uint8):
         return None
-    if weight is not None and (weight._sizes != self._sizes[-1:] or weight._device is not cpu):
+    if weight is not None and (
+        weight._sizes != self._sizes[-1:] or weight._dtype is not self._dtype or weight._device is not cpu
+    ):
         return None
     compute = self._dtype.compute.numpy
     scores, places = self._array, target._array

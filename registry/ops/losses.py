@@ -79,11 +79,12 @@ def huber_loss(self: Tensor, target: Tensor, reduction: int = _MEAN, delta: floa
     """d² / 2 for a difference d up to delta, delta (d - delta / 2) beyond (Huber 1964)."""
     if not delta > 0:
         raise ShapeError("huber_loss: delta must be positive", got=f"delta={delta}")
-    dtype, (a, b) = _kernel("huber_loss", self, target)
+    _, (a, b) = _kernel("huber_loss", self, target)
     size = aten.abs.default(aten.sub.Tensor(a, b))
     square = aten.mul.Tensor(aten.mul.Tensor(size, 0.5), size)
     straight = aten.mul.Tensor(aten.sub.Scalar(size, 0.5 * delta), delta)
-    return _rounded_and_reduced(aten.where.self(aten.le.Scalar(size, delta), square, straight), dtype, reduction)
+    loss = aten.where.self(aten.le.Scalar(size, delta), square, straight)
+    return _rounded_and_reduced(loss, self._dtype, reduction)  # of the input's type, whatever the target's is
 
 
 def _rounded_and_reduced(loss: Tensor, dtype: Any, reduction: int) -> Tensor:
@@ -132,13 +133,18 @@ def binary_cross_entropy(self: Tensor, target: Tensor, weight: Tensor | None = N
     """-(t log(x) + (1 - t) log(1 - x)), with logarithms of -100 or more; NaN where x is no probability."""
     if self._sizes != target._sizes:
         raise ShapeError("binary_cross_entropy: the target needs the input's shape", got=describe([self, target]))
+    if self._dtype is not target._dtype:
+        raise DTypeError(
+            "binary_cross_entropy: the target needs the input's dtype", got=describe([self, target]),
+            hint="target.to(input.dtype)",
+        )  # fmt: skip
     dtype, (x, t) = _kernel("binary_cross_entropy", self, target)
     log, other = (
         aten.clamp_min.default(f, -100) for f in (aten.log.default(x), aten.log1p.default(aten.neg.default(x)))
     )
     loss = aten.sub.Tensor(aten.mul.Tensor(aten.sub.Scalar(t, 1), other), aten.mul.Tensor(t, log))
     loss = rounded(loss, dtype)
-    return _reduced(loss if weight is None else aten.mul.Tensor(loss, weight), reduction)
+    return _reduced(loss if weight is None else rounded(aten.mul.Tensor(loss, weight), dtype), reduction)
 
 
 @binary_cross_entropy.backward
@@ -169,11 +175,17 @@ def binary_cross_entropy_with_logits(
     reduction: int = _MEAN,
 ) -> Tensor:  # fmt: skip
     """`binary_cross_entropy` of sigmoid(x), without overflow; `pos_weight` counts targets of 1 so often."""
+    if target._dtype.kind != "f":
+        raise DTypeError(
+            "binary_cross_entropy_with_logits: the loss has the target's dtype, which must be a floating one",
+            got=describe([self, target]), hint="target.to(input.dtype)",
+        )  # fmt: skip
     log = aten.log_sigmoid.default(self)
     if pos_weight is not None:
         log = aten.mul.Tensor(aten.add.Tensor(aten.mul.Tensor(aten.sub.Tensor(pos_weight, 1), target), 1), log)
     loss = aten.sub.Tensor(aten.mul.Tensor(aten.rsub.Scalar(target, 1), self), log)
-    return _reduced(loss if weight is None else aten.mul.Tensor(loss, weight), reduction)
+    loss = loss if weight is None else aten.mul.Tensor(loss, weight)
+    return _rounded_and_reduced(loss, target._dtype, reduction)
 
 
 @composite(
@@ -181,6 +193,8 @@ def binary_cross_entropy_with_logits(
 )
 def kl_div(self: Tensor, target: Tensor, reduction: int = _MEAN, *, log_target: bool = False) -> Tensor:
     """t (log(t) - x), of log-probabilities x; of t = 0 it is 0."""
+    if not (self._dtype.kind == "f" and target._dtype.kind == "f"):
+        raise DTypeError("kl_div: defined for floating types only", got=describe([self, target]), hint="target.float()")
     if log_target:
         loss = aten.mul.Tensor(aten.exp.default(target), aten.sub.Tensor(target, self))
     else:
@@ -210,7 +224,7 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
 def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = _MEAN) -> Tensor:
     """log(1 + exp(-t x))."""
     power = aten.exp.default(aten.mul.Tensor(aten.neg.default(self), target))
-    return _reduced(aten.log.default(aten.add.Scalar(power, 1)), reduction)
+    return _rounded_and_reduced(aten.log.default(aten.add.Scalar(power, 1)), self._dtype, reduction)
 
 
 # ---- margins -------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from opweave.nn import functional as F
 from opweave.nn.linear_cross_entropy import LinearCrossEntropyOptions
 from opweave.nn.modules.linear import Linear
 from opweave.nn.modules.module import Module
-from opweave.registry.errors import ShapeError
+from opweave.registry.errors import DomainError, ShapeError
 from opweave.registry.tensor import Tensor, describe
 
 
@@ -55,6 +55,11 @@ class LinearCrossEntropyLoss(Module):
     ) -> None:
         if weight is not None and tuple(weight.shape) != (num_classes,):
             raise ShapeError("LinearCrossEntropyLoss: needs a weight for each class", got=describe(weight))
+        if not 0 <= label_smoothing <= 1:
+            raise DomainError(
+                "LinearCrossEntropyLoss: expected label_smoothing to be in range [0, 1]", got=f"{label_smoothing}",
+                hint="it is a part of the probability: 0.1, for one",
+            )  # fmt: skip
         super().__init__()
         self.register_buffer("weight", weight)
         self.reduction = reduction

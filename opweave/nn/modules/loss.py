@@ -8,7 +8,7 @@ from typing import Any
 from opweave.nn import functional as F
 from opweave.nn.modules.arranging import PairwiseDistance
 from opweave.nn.modules.module import Module
-from opweave.registry.errors import DomainError
+from opweave.registry.errors import ArgumentError, DomainError
 from opweave.registry.tensor import Tensor
 
 
@@ -103,6 +103,8 @@ class HuberLoss(_Loss):
     """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        if not isinstance(delta, (float, int)):
+            raise ArgumentError("delta must be a float or int", got=f"{delta!r}", hint="nn.HuberLoss(delta=1.0)")
         super().__init__(reduction=reduction)
         self.delta = delta
 

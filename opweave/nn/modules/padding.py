@@ -6,7 +6,8 @@ from typing import Any
 
 from opweave.nn import functional as F
 from opweave.nn.modules.module import Module
-from opweave.registry.tensor import Tensor
+from opweave.registry.errors import ShapeError
+from opweave.registry.tensor import Tensor, describe
 
 
 class _Pad(Module):
@@ -18,6 +19,11 @@ class _Pad(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, padded."""
+        if self._mode == "circular" and input.ndim not in (self._dims + 1, self._dims + 2):
+            raise ShapeError(
+                f"{type(self).__name__}: expected {self._dims + 1}D or {self._dims + 2}D input", got=describe(input),
+                hint="(batch, channels, ...) or (channels, ...)",
+            )  # fmt: skip
         return F.pad(input, self.padding, self._mode)
 
     def extra_repr(self) -> str:

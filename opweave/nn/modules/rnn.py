@@ -11,6 +11,7 @@ from opweave.nn.modules.module import Module
 from opweave.nn.parameter import Parameter
 from opweave.nn.utils.rnn import PackedSequence
 from opweave.registry import families
+from opweave.registry.autocast import is_on
 from opweave.registry.errors import ArgumentError, DomainError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe
@@ -47,14 +48,21 @@ class RNNBase(Module):
         super().__init__()
         if mode not in _GATES:
             raise ValueError(f"Unrecognized RNN mode: {mode}")
-        if not isinstance(hidden_size, int):
-            raise ArgumentError("hidden_size should be of type int", got=type(hidden_size).__name__)
-        if hidden_size <= 0 or num_layers <= 0:
-            raise DomainError(
-                "hidden_size and num_layers must be greater than zero",
-                got=f"hidden_size={hidden_size}, num_layers={num_layers}",
-                hint=f"nn.{mode}({input_size}, 64, num_layers=2), for one",
-            )
+        for name, value, kind in (
+            ("input_size", input_size, int), ("hidden_size", hidden_size, int), ("bias", bias, bool),
+            ("batch_first", batch_first, bool),
+        ):  # fmt: skip
+            if not isinstance(value, kind):
+                raise ArgumentError(
+                    f"{name} should be of type {kind.__name__}", got=f"{type(value).__name__}: {value!r}",
+                    hint=f"the arguments are input_size, hidden_size, num_layers, ...: name those behind, as {name}=",
+                )  # fmt: skip
+        for name, value in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):
+            if value <= 0:
+                raise DomainError(
+                    f"{name} must be greater than zero", got=f"{name}={value}",
+                    hint=f"nn.{mode.partition('_')[0]}(32, 64, num_layers=2), for one",
+                )  # fmt: skip
         if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
             raise DomainError(
                 "dropout should be a number in range [0, 1], the probability of an element being zeroed",
@@ -129,6 +137,14 @@ class RNNBase(Module):
                     f"{type(self).__name__}: the first state must be f32[{count}, {batch}, {width}]", got=describe(t)
                 )
         return state
+
+    def _check_dtype(self, input: Tensor) -> None:
+        weight: Any = self._parameters["weight_ih_l0"]
+        if input._dtype is not weight._dtype and not is_on(input._device.type):
+            raise DomainError(
+                f"RNN input dtype ({input._dtype}) does not match weight dtype ({weight._dtype})", got=describe(input),
+                hint=f"Convert input: input.to({weight._dtype}), or convert model: model.to({input._dtype})",
+            )  # fmt: skip
 
     def _layer(
         self, steps: list[Tensor], joined: Tensor, suffix: str, state: tuple[Tensor, ...], reverse: bool
@@ -216,6 +232,7 @@ class RNNBase(Module):
             raise ShapeError(
                 f"{type(self).__name__}: Expected sequence length to be larger than 0 in RNN", got=describe(input)
             )
+        self._check_dtype(input)
         alone = input.ndim == 2
         if alone:
             input = aten.unsqueeze.default(input, 1)
@@ -403,6 +420,9 @@ class RNNCellBase(Module):
     def _step(self, mode: str, input: Tensor, state: tuple[Tensor, ...] | None) -> tuple[Tensor, ...]:
         if input.ndim not in (1, 2):
             raise ShapeError(f"{type(self).__name__}: Expected input to be 1D or 2D", got=describe(input))
+        for t in state or ():
+            if t.ndim not in (1, 2):
+                raise ShapeError(f"{type(self).__name__}: Expected hidden to be 1D or 2D", got=describe(t))
         alone = input.ndim == 1
         if alone:
             input = aten.unsqueeze.default(input, 0)
