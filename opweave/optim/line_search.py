@@ -62,8 +62,8 @@ def strong_wolfe(
         if here.slope >= 0:
             ends = [last, here]
             break
-        further = here.length + 0.01 * (here.length - last.length), here.length * 10
-        last, here = here, at(_lowest_of_cubic(last, here, *further))
+        shortest = here.length + 0.01 * (here.length - last.length)
+        last, here = here, at(_lowest_of_cubic(last, here, shortest, here.length * 10))
         tried += 1
     else:
         ends = [start, here]
@@ -72,7 +72,7 @@ def strong_wolfe(
     hesitates = False  # whether the last length was near an end, where little is learned
     while tried < limit and abs(ends[1].length - ends[0].length) * size >= tolerance:
         least, most = sorted(end.length for end in ends)
-        length, margin = _lowest_of_cubic(*ends, least, most), 0.1 * (most - least)
+        length, margin = _lowest_of_cubic(ends[0], ends[1], least, most), 0.1 * (most - least)
         near = min(most - length, length - least) < margin
         if near and (hesitates or not least < length < most):
             length = most - margin if abs(length - most) < abs(length - least) else least + margin

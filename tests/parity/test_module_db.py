@@ -41,7 +41,7 @@ def to_opweave(value: Any) -> Any:
     return opinfo.to_opweave(value)
 
 
-def _same(module: torch.nn.Module) -> Any:
+def _same(module: Any) -> Any:
     """A layer of a Transformer made anew, as the samples of its stacks are given one."""
     kind, attention = getattr(opweave.nn, type(module).__name__), module.self_attn
     return kind(

@@ -95,7 +95,7 @@ def trained(info: Any, options: dict[str, Any], values: list[Any], grads: list[l
     def closure() -> Any:
         optimizer.zero_grad()
         parts = [(p - t - 1).abs().pow(2).sum() + p.abs().pow(4).sum() for p, t in zip(made, targets, strict=True)]
-        loss = sum(parts[1:], parts[0])
+        loss: Any = sum(parts[1:], parts[0])
         loss.backward()
         return loss
 
@@ -182,6 +182,7 @@ def test_the_rate_of_recorded_steps_has_a_gradient(kind: str, options: dict[str,
 
     rate = opweave.tensor(0.1, dtype=opweave.float64, requires_grad=True)
     assert opweave.autograd.gradcheck(stepped, (rate,))
+    found: Any
     (found,) = opweave.autograd.grad((stepped(rate) ** 2).sum(), [rate])
     assert found.item() != 0
 
@@ -236,7 +237,7 @@ def test_schedules(info: Any) -> None:
                         schedule.step(*((1.0,) if plateau else ()))
                 found.append(float(optimizer.param_groups[0]["lr"]))
             rates.append(found)
-        close(*rates, "models", name_of(info))
+        close(rates[0], rates[1], "models", name_of(info))
 
 
 def _rewritten(maker: Any, lib: Any) -> Any:
