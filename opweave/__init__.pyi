@@ -2919,28 +2919,14 @@ def celu(input: Tensor, alpha: Number = 1.0, *, out: Tensor | None = None) -> Te
             [ 2.2000, -0.9939,  5.1000, -0.8892],
             [ 8.0000,  0.7000, -0.9985,  3.6000]])"""
     ...
-def chain_matmul(matrices: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """The product of matrices in the order of the fewest multiplications.
-
-    Parameters
-    ----------
-    matrices : sequence of Tensor
-        The matrices.
-    out : Tensor, optional
-        A tensor, or one for each result, to write to; gets the sizes of the result.
-
-    Returns
-    -------
-    Tensor
-        A new tensor.
+def chain_matmul(*matrices: Any, out: Tensor | None = None) -> Tensor:
+    """The product of matrices in the order of the fewest multiplications, as `linalg.multi_dot`.
 
     Examples
     --------
-    >>> x = opweave.tensor([[1.0, 2.0], [3.0, 4.0]])
-    >>> y = opweave.tensor([[0.0, 1.0], [1.0, 0.0]])
-    >>> opweave.chain_matmul([x, y])
-    tensor([[2., 1.],
-            [4., 3.]])"""
+    >>> opweave.chain_matmul(opweave.eye(2), opweave.tensor([[1.0], [2.0]]))
+    tensor([[1.],
+            [2.]])"""
     ...
 def channel_shuffle(input: Tensor, groups: Int, *, out: Tensor | None = None) -> Tensor:
     """The channels of (N, C, ...) dealt out in turn to the groups that they came in.

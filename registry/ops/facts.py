@@ -134,9 +134,25 @@ METHODS: dict[str, Callable[..., Any]] = {
     "is_signed": is_signed, "is_conj": is_conj, "is_neg": is_neg, "is_nonzero": is_nonzero,
     "is_same_size": is_same_size,
 }  # fmt: skip
+
+
+def chain_matmul_function(*matrices: Any, out: Tensor | None = None) -> Tensor:
+    """The product of matrices in the order of the fewest multiplications, as `linalg.multi_dot`.
+
+    Examples
+    --------
+    >>> opweave.chain_matmul(opweave.eye(2), opweave.tensor([[1.0], [2.0]]))
+    tensor([[1.],
+            [2.]])
+    """
+    given = list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else list(matrices)
+    return aten.chain_matmul.default(given) if out is None else aten.chain_matmul.out(given, out=out)
+
+
 #: Functions of the package alone; the methods are `Tensor`'s own.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "is_floating_point": is_floating_point, "is_complex": is_complex, "can_cast": can_cast,
+    "chain_matmul": chain_matmul_function,
 }  # fmt: skip
 
 

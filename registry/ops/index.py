@@ -233,7 +233,7 @@ PACKETS = {
 FUNCTIONS = {
     "approximations": "gradient svd_lowrank pca_lowrank",
     "distance": "cdist",
-    "facts": "is_floating_point is_complex can_cast",
+    "facts": "is_floating_point is_complex can_cast chain_matmul",
     "indexing": "unravel_index",
     "joining": (
         "atleast_1d atleast_2d atleast_3d block_diag cartesian_prod meshgrid broadcast_tensors broadcast_shapes"

@@ -283,8 +283,20 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
 def _lu_solved(solve: Any, P: Any, LU: Any, B: Any, adjoint: bool) -> Any:
     if adjoint:  # A^H = U^H L^H P^T
         first = solve(mH(LU), B, upper=False)
-        return P @ solve(mH(LU), first, upper=True, unitriangular=True)
-    return solve(LU, solve(LU, mT(P) @ B, upper=False, unitriangular=True), upper=True)
+        return _reordered(P, solve(mH(LU), first, upper=True, unitriangular=True))
+    return solve(LU, solve(LU, _reordered(mT(P), B), upper=False, unitriangular=True), upper=True)
+
+
+def _reordered(P: Any, B: Any) -> Any:
+    """P @ B of a permutation: no product, whose rows would all have what is NaN in one, and that autocasting rounds."""
+    n, columns = B._sizes[-2:]
+    if n == 0:
+        return B
+    batch = list(np.broadcast_shapes(tuple(P._sizes[:-2]), tuple(B._sizes[:-2])))
+    rows = aten.argmax.default(aten.abs.default(P), -1, True)
+    return aten.gather.default(
+        aten.expand.default(B, [*batch, n, columns]), -2, aten.expand.default(rows, [*batch, n, columns])
+    )
 
 
 @composite("aten::lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", outs="out")

@@ -310,8 +310,12 @@ def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other:
     rest = [d for d in range(y.ndim) if d not in second]
     common = math.prod(x._sizes[d] for d in first)
     rows, columns = [x._sizes[d] for d in own], [y._sizes[d] for d in rest]
-    left = aten.reshape.default(aten.permute.default(x, [*own, *first]), [math.prod(rows), common])
-    right = aten.reshape.default(aten.permute.default(y, [*second, *rest]), [common, math.prod(columns)])
+    x, y = aten.permute.default(x, [*own, *first]), aten.permute.default(y, [*second, *rest])
+    if all(n == 1 for n in (*rows, *columns)):  # which autocasting leaves as it is
+        dot = aten.dot.default(aten.reshape.default(x, [common]), aten.reshape.default(y, [common]))
+        return aten.reshape.default(dot, [*rows, *columns])
+    left = aten.reshape.default(x, [math.prod(rows), common])
+    right = aten.reshape.default(y, [common, math.prod(columns)])
     return aten.reshape.default(aten.mm.default(left, right), [*rows, *columns])
 
 
