@@ -7,6 +7,7 @@ The forward runs without recording, and one `FunctionNode` is put behind its res
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from opweave.registry.autograd.function_node import FunctionCtx, FunctionNode, I
 from opweave.registry.autograd.graph import Edge, attach, edge_of
 from opweave.registry.autograd.tangents import tangent_of
 from opweave.registry.autograd.views import check_write
-from opweave.registry.errors import AutogradError
+from opweave.registry.errors import ArgumentError, AutogradError
 from opweave.registry.hooks import Hook
 from opweave.registry.keys import BATCHED_BIT, DUAL, GRAD, state
 from opweave.registry.tensor import Tensor
@@ -64,16 +65,28 @@ class Function:
         """Gradients of the arguments from those of the outputs."""
         raise NotImplementedError("a Function must define backward (or vjp) to be differentiated")
 
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Tangents of the outputs from those of the arguments; where it is not written, they follow from `backward`."""
+        raise NotImplementedError
+
     @classmethod
-    def apply(cls, *args: Any) -> Any:
-        """Run the forward and record the backward."""
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run the forward and record the backward; with `setup_context`, arguments may have names and defaults."""
+        own_context = cls.setup_context is not Function.setup_context
+        if own_context:
+            args = _bound(cls.forward, args, kwargs)
+        elif kwargs:
+            raise ArgumentError(
+                f"{cls.__name__}.apply: takes no keyword arguments", got=", ".join(kwargs),
+                hint="pass them by position, or split forward(ctx, ...) into forward(...) and setup_context",
+            )  # fmt: skip
         if state.include & DUAL and any(tangent_of(t) is not None for t in args):
             assert over_tangents.call is not None, "what gives tensors tangents supplies it"
             return over_tangents.call(cls, args)
         ctx = FunctionCtx()
         recorded = not state.exclude & GRAD and any(isinstance(t, Tensor) and t._keys & GRAD for t in args)
         ctx.needs_input_grad = tuple(isinstance(t, Tensor) and bool(t._keys & GRAD) for t in args)
-        own_context = cls.setup_context is not Function.setup_context
         with GradModeFor(False):
             rule = over_batch.call if hasattr(cls, "vmap") and _any_batched(args) else None
             if own_context or rule is not None:
@@ -87,6 +100,7 @@ class Function:
             if t._keys & GRAD or t._view_of is not None:
                 _check_dirty(cls.__name__, t)
         node = FunctionNode(ctx, _backward_of(cls), args, f"{cls.__name__}Backward")
+        node.jvp = None if cls.jvp is Function.jvp else cls.jvp
         many = isinstance(output, (tuple, list))
         outputs = finish(node, ctx, args, list(output) if many else [output], cls.__name__)
         return tuple(outputs) if many else outputs[0]
@@ -96,6 +110,21 @@ class Function:
 over_batch: Hook[[type[Any], tuple[Any, ...]], Any] = Hook()
 #: How a `Function` is applied to tensors with tangents; `forward_ad` supplies it.
 over_tangents: Hook[[type[Any], tuple[Any, ...]], Any] = Hook()
+
+
+def _bound(forward: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments in order, with defaults for those that are left out."""
+    code = getattr(forward, "__code__", None)
+    if not kwargs and code is not None and code.co_argcount == len(args) and not hasattr(forward, "__wrapped__"):
+        return args
+    bound = inspect.signature(forward).bind(*args, **kwargs)
+    bound.apply_defaults()
+    if bound.kwargs:
+        raise ArgumentError(
+            "Function: forward has arguments that only a name can give, which backward has no place for",
+            got=", ".join(bound.kwargs), hint="leave out the * before them",
+        )  # fmt: skip
+    return bound.args
 
 
 def _any_batched(args: tuple[Any, ...]) -> bool:

@@ -6,6 +6,7 @@ and saves what the context asked for.
 
 from __future__ import annotations
 
+import copy
 import weakref
 from collections import Counter
 from collections.abc import Callable, Container, Sequence
@@ -16,7 +17,7 @@ from opweave.registry.autograd.record import note_levels
 from opweave.registry.autograd.saved import SavedTensor
 from opweave.registry.autograd.views import rebase
 from opweave.registry.errors import ArgumentError, AutogradError
-from opweave.registry.keys import BATCHED_BIT, GRAD
+from opweave.registry.keys import BATCHED_BIT, GRAD, state
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe
 
@@ -33,6 +34,9 @@ class FunctionCtx:
     needs_input_grad: tuple[Any, ...] = ()
     _to_save: tuple[Tensor | None, ...] = ()
     _saved: Sequence[Any] = ()
+    #: The same for `jvp`.
+    _to_save_forward: tuple[Tensor | None, ...] = ()
+    _saved_forward: Sequence[Any] = ()
     #: Weak, since the node holds the context.
     _node: weakref.ref[FunctionNode] | None = None
     _dirty: tuple[Tensor, ...] = ()
@@ -44,17 +48,13 @@ class FunctionCtx:
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors for the backward, checked there for later writes. Once; a second call replaces the first."""
-        for t in tensors:
-            if t is not None and not isinstance(t, Tensor):
-                raise ArgumentError(
-                    "save_for_backward: only tensors can be saved",
-                    got=f"{t!r} ({type(t).__name__})",
-                    hint="keep other values as attributes: ctx.n = n",
-                )
+        _only_tensors("save_for_backward", tensors)
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Accepted for forward-mode formulas, which are derived from the backward instead."""
+        """Keep tensors for `jvp`, whose `ctx.saved_tensors` they are."""
+        _only_tensors("save_for_forward", tensors)
+        self._to_save_forward = tensors
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
@@ -90,9 +90,23 @@ class FunctionCtx:
         self._materialize = value
 
 
+def _only_tensors(what: str, tensors: Sequence[Any]) -> None:
+    for t in tensors:
+        if t is not None and not isinstance(t, Tensor):
+            raise ArgumentError(
+                f"{what}: only tensors can be saved",
+                got=f"{t!r} ({type(t).__name__})",
+                hint="keep other values as attributes: ctx.n = n",
+            )
+
+
 class FunctionNode(Node):
     """A call of a `Function`, or of an op with a registered backward."""
 
+    #: The user's formula of the outputs' tangents, where there is one.
+    jvp: Callable[..., Any] | None = None
+    #: Inputs that the forward wrote to.
+    dirty: Container[int] = ()
     #: Outputs that share memory with another tensor, whose history a write to them would not change.
     shared: frozenset[int] = frozenset()
 
@@ -117,11 +131,26 @@ class FunctionNode(Node):
             for i, grad in enumerate(filled):
                 spec = self.output_specs[i] if i < len(self.output_specs) else None
                 if grad is None and spec is not None:
-                    filled[i] = ops.aten.zeros.default(list(spec.sizes), dtype=spec.dtype, device=spec.device)
+                    filled[i] = _zeros(spec)
         if ctx._node is None:
             ctx._node = weakref.ref(self)
+        if self.jvp is not None and state.__dict__.get("pushing"):
+            return self._transposed(filled)
         found = self.backward(ctx, *filled)
         return self.checked(found)
+
+    def _transposed(self, grads: Sequence[Tensor | None]) -> list[Tensor | None]:
+        """Stand-ins of the inputs' gradients: of numbers nobody asks for, and whose derivatives are the tangents."""
+        node = TransposedNode(self, grads)
+        made: list[Tensor | None] = []
+        for i, (edge, spec) in enumerate(zip(self.edges, self.input_specs, strict=True)):
+            if edge is None or spec is None:
+                made.append(None)
+                continue
+            zeros = _zeros(spec)
+            attach(zeros, node, i)
+            made.append(zeros)
+        return made
 
     def checked(self, found: Any) -> list[Tensor | None]:
         """The gradients as a list, one for each input."""
@@ -151,8 +180,67 @@ class FunctionNode(Node):
         return grads
 
     def release(self) -> None:
-        self.ctx._freed = bool(self.ctx._saved)
-        self.ctx._saved = ()
+        self.ctx._freed = bool(self.ctx._saved or self.ctx._saved_forward)
+        self.ctx._saved = self.ctx._saved_forward = ()
+
+
+class TransposedNode(Node):
+    """The backward of a `Function` as a function of its outputs' gradients, which is linear: J^T.
+
+    Its own backward, J, is the `jvp` of the user's.
+    """
+
+    def __init__(self, owner: FunctionNode, grads: Sequence[Tensor | None]):
+        super().__init__(
+            tuple([None if g is None else edge_of(g) for g in grads]),
+            tuple([None if g is None else g.spec for g in grads]),
+        )
+        self.owner = owner
+        self.output_count = len(owner.input_specs)
+        self.output_specs = [*owner.input_specs]
+
+    def name(self) -> str:
+        return f"{self.owner.label}Transposed"
+
+    def apply(self, grads: Grads) -> Sequence[Tensor | None]:
+        owner = self.owner
+        tangents: list[Any] = []
+        for i, spec in enumerate(owner.input_specs):
+            tangent = grads[i] if i < len(grads) else None
+            if tangent is None and spec is not None and spec.dtype.kind in "fc" and owner.ctx._materialize:
+                tangent = _zeros(spec)
+            elif tangent is not None and i in owner.dirty:  # the formula may write as the forward did
+                tangent = ops.aten.clone.default(tangent)
+            tangents.append(tangent)
+        ctx = copy.copy(owner.ctx)
+        ctx._saved = owner.ctx._saved_forward
+        assert owner.jvp is not None
+        found = owner.jvp(ctx, *tangents)
+        return self._checked(list(found) if isinstance(found, (tuple, list)) else [found])
+
+    def _checked(self, found: list[Any]) -> list[Tensor | None]:
+        label, count = self.owner.label.removesuffix("Backward"), len(self.edges)
+        if len(found) != count:
+            raise AutogradError(
+                f"{label}: jvp returned {len(found)} tangents for {count} outputs", got=describe(found),
+                hint="return one for each output of forward, None where there is none",
+            )  # fmt: skip
+        for i, (tangent, spec) in enumerate(zip(found, self.input_specs, strict=True)):
+            if tangent is not None and not isinstance(tangent, Tensor):
+                raise AutogradError(
+                    f"{label}: tangent {i} of jvp must be a tensor or None", got=type(tangent).__name__,
+                    hint="return a tensor of the shape of the output",
+                )  # fmt: skip
+            if tangent is not None and spec is not None and tangent._sizes != spec.sizes:
+                raise AutogradError(
+                    f"{label}: tangent {i} of jvp has another shape than the output", got=describe(tangent),
+                    hint=f"the output has shape {list(spec.sizes)}",
+                )  # fmt: skip
+        return found
+
+
+def _zeros(spec: Any) -> Tensor:
+    return ops.aten.zeros.default(list(spec.sizes), dtype=spec.dtype, device=spec.device)
 
 
 def finish(node: FunctionNode, ctx: FunctionCtx, inputs: Sequence[Any], outputs: list[Any], label: str) -> list[Any]:
@@ -186,7 +274,8 @@ def finish(node: FunctionNode, ctx: FunctionCtx, inputs: Sequence[Any], outputs:
         elif isinstance(t, Tensor) and (t._keys & GRAD or id(t) in plain and id(t) in given):
             t = t.detach()
         finished.append(t)
-    if ctx._to_save:
+    node.dirty = [k for k, t in enumerate(inputs) if id(t) in dirty]
+    if ctx._to_save or ctx._to_save_forward:
         pairs = zip(outputs, finished, strict=True)
         keep(node, ctx, given, {id(before): after for before, after in pairs if isinstance(before, Tensor)}, finished)
     ctx._node = weakref.ref(node)
@@ -216,8 +305,19 @@ def keep(
     finished : sequence
         All of them, in order.
     """
+    ctx._saved = _kept(ctx._to_save, node, given, by_id, finished)
+    if node.jvp is not None:
+        ctx._saved_forward = _kept(ctx._to_save_forward, node, given, by_id, finished)
+    ctx._to_save = ctx._to_save_forward = ()
+    ctx._node = weakref.ref(node)
+
+
+def _kept(
+    tensors: Sequence[Tensor | None], node: FunctionNode, given: Container[int], by_id: dict[int, Tensor],
+    finished: Sequence[Any],
+) -> list[SavedTensor | None]:  # fmt: skip
     saved: list[SavedTensor | None] = []
-    for t in ctx._to_save:
+    for t in tensors:
         if t is None:
             saved.append(None)
         elif id(t) in by_id and id(t) not in given:
@@ -228,9 +328,7 @@ def keep(
             saved.append(SavedTensor(t))
         else:
             saved.append(SavedTensor(_intermediate(t, node)))
-    ctx._saved = saved
-    ctx._to_save = ()
-    ctx._node = weakref.ref(node)
+    return saved
 
 
 _INTERMEDIATE = (

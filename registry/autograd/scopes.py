@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import optree
@@ -12,6 +12,7 @@ from opweave.registry.autograd.graph import Edge, Grads, Node, alias_of, attach,
 from opweave.registry.autograd.mode import enable_grad, is_grad_enabled
 from opweave.registry.autograd.tangents import set_tangent, tangent_of
 from opweave.registry.errors import ArgumentError, AutogradError
+from opweave.registry.interrupts import contextmanager
 from opweave.registry.keys import DUAL, GRAD, state
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe
@@ -129,11 +130,22 @@ def products(
     return [ops.aten.zeros_like.default(alias_of(t)) if g is None else g for t, g in zip(inputs, found, strict=True)]
 
 
+@contextmanager
+def _pushing() -> Iterator[None]:
+    """Backward passes inside the block are run for their derivatives by the vectors alone (`FunctionNode.jvp`)."""
+    before = state.__dict__.get("pushing", False)
+    state.__dict__["pushing"] = True
+    try:
+        yield
+    finally:
+        state.__dict__["pushing"] = before
+
+
 class Pushforward:
     """Results at a point, ready for products with their Jacobian from the right.
 
     There is no forward mode: the vector-Jacobian product is linear in the vector, and its derivative with respect to it
-    is the Jacobian, transposed twice.
+    is the Jacobian, transposed twice. A `Function` with a `jvp` has that in the second place.
 
     Parameters
     ----------
@@ -149,7 +161,8 @@ class Pushforward:
         self.scope = scope
         self.at = [fresh_identity(lift(ops.aten.zeros_like.default(alias_of(t))), False) for t in results]
         scope.claim(self.at)
-        self.transposed = products(results, self.at, fresh, True)
+        with _pushing():
+            self.transposed = products(results, self.at, fresh, True)
         self.outside = scope.recording and scope.reaches_outside(self.transposed)
 
     def __call__(self, vectors: Sequence[Tensor]) -> list[Tensor]:

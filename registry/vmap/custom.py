@@ -148,7 +148,14 @@ def function_over_batch(cls: type[Any], args: tuple[Any, ...]) -> Any:
             got="forward(ctx, *args)",
             hint="split it: forward(*args) and setup_context(ctx, inputs, output)",
         )
-    return _called(cls.__name__, cls.vmap, args, {})
+    found = _called(cls.__name__, cls.vmap, args, {})
+    # What the rule gives back as it was given is the argument itself, as `mark_dirty` wants it.
+    given = {(id(t.value), t.bdim, t.level): t for t in args if isinstance(t, BatchedTensor)}
+
+    def same(t: Any) -> Any:
+        return given.get((id(t.value), t.bdim, t.level), t) if isinstance(t, BatchedTensor) else t
+
+    return type(found)(map(same, found)) if isinstance(found, (tuple, list)) else same(found)
 
 
 function.over_batch.supply(function_over_batch)
