@@ -365,7 +365,7 @@ def __getattr__(name: str) -> _typing.Any:
     if found is None:
         packet = _registry.packets.get(f"aten::{name}") if name.startswith("_") else None
         if packet is not None:
-            return packet  # `torch._softmax` and the like
+            return _surface.hidden(packet)  # `torch._softmax` and the like
         hint = f"; `import torch` has it after opweave.compat.install(): torch.{name}" if name in _BY_COMPAT else ""
         if name == "cuda":
             hint += ". Whether there is a GPU: opweave.cuda_is_available()"

@@ -299,7 +299,7 @@ class _Function:
         names = [self_name if a == "self" and self.is_method else a for a in self.signature.arguments]
         call = "detail::Call(op)" + "".join(f".{self.signature.setter(name)}({name})" for name in names)
         written = [self_name if w == "self" and self.is_method else w for w in self.signature.written]
-        after = "".join(f" {name}.forget_description();" for name in written if self._is_tensor(name, self_name))
+        after = "".join(self._forgetting(name, self_name) for name in written)
         if self.returned:
             target = self_name if self.returned == "self" and self.is_method else self.returned
             return f"{call}.run();{after} return const_cast<Tensor&>({target});"
@@ -311,10 +311,13 @@ class _Function:
             )
         return f"return {call}.{self.finish}();" if self.result != "void" else f"{call}.run();"
 
-    def _is_tensor(self, name: str, self_name: str) -> bool:
-        return name == self_name or any(
-            n == name and kind == "const Tensor&" for kind, n, _ in self.signature.parameters
-        )
+    def _forgetting(self, name: str, self_name: str) -> str:
+        """What follows a call that writes to an argument."""
+        kinds = {n: kind for kind, n, _ in self.signature.parameters}
+        if kinds.get(name) == "TensorList":
+            return f" for (const auto& t : {name}) t.forget_description();"
+        is_tensor = name == self_name or kinds.get(name) == "const Tensor&"
+        return f" {name}.forget_description();" if is_tensor else ""
 
 
 def _native() -> dict[str, set[str]]:

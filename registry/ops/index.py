@@ -95,6 +95,23 @@ PACKETS = {
         "floor/s floor_/s ceil/s ceil_/s trunc/s trunc_/s round/s round_/s copysign/s copysign_/s frac/s frac_/s "
         "ldexp/s ldexp_/s _mantissa/s _exponent/s frexp/sn nextafter/s nextafter_/s"
     ),
+    "foreach": (
+        "_foreach_abs/l _foreach_abs_ _foreach_acos/l _foreach_acos_ _foreach_asin/l _foreach_asin_ _foreach_atan/l "
+        "_foreach_atan_ _foreach_ceil/l _foreach_ceil_ _foreach_cos/l _foreach_cos_ _foreach_cosh/l _foreach_cosh_ "
+        "_foreach_erf/l _foreach_erf_ _foreach_erfc/l _foreach_erfc_ _foreach_exp/l _foreach_exp_ _foreach_expm1/l "
+        "_foreach_expm1_ _foreach_floor/l _foreach_floor_ _foreach_frac/l _foreach_frac_ _foreach_lgamma/l "
+        "_foreach_lgamma_ _foreach_log/l _foreach_log_ _foreach_log10/l _foreach_log10_ _foreach_log1p/l "
+        "_foreach_log1p_ _foreach_log2/l _foreach_log2_ _foreach_neg/l _foreach_neg_ _foreach_reciprocal/l "
+        "_foreach_reciprocal_ _foreach_round/l _foreach_round_ _foreach_rsqrt/l _foreach_rsqrt_ _foreach_sigmoid/l "
+        "_foreach_sigmoid_ _foreach_sign/l _foreach_sign_ _foreach_sin/l _foreach_sin_ _foreach_sinh/l _foreach_sinh_ "
+        "_foreach_sqrt/l _foreach_sqrt_ _foreach_tan/l _foreach_tan_ _foreach_tanh/l _foreach_tanh_ _foreach_trunc/l "
+        "_foreach_trunc_ _foreach_zero_ _foreach_clone/l _foreach_add/l _foreach_add_ _foreach_sub/l _foreach_sub_ "
+        "_foreach_mul/l _foreach_mul_ _foreach_div/l _foreach_div_ _foreach_clamp_min/l _foreach_clamp_min_ "
+        "_foreach_clamp_max/l _foreach_clamp_max_ _foreach_maximum/l _foreach_maximum_ _foreach_minimum/l "
+        "_foreach_minimum_ _foreach_pow/l _foreach_pow_ _foreach_copy_ _foreach_mm/l _foreach_addcmul/l "
+        "_foreach_addcmul_ _foreach_addcdiv/l _foreach_addcdiv_ _foreach_lerp/l _foreach_lerp_ _foreach_max/l "
+        "_foreach_norm/l _foreach_powsum/l"
+    ),
     "fourier": "_fft_c2c/s _fft_r2c/s _fft_c2r/s",
     "gaussian": "special_erfcx/s special_log_ndtr/s special_entr/s",
     "grid_sampling": "grid_sampler_2d grid_sampler_3d grid_sampler grid_sampler_2d_backward grid_sampler_3d_backward",
@@ -234,6 +251,15 @@ FUNCTIONS = {
     "approximations": "gradient svd_lowrank pca_lowrank",
     "distance": "cdist",
     "facts": "is_floating_point is_complex can_cast chain_matmul",
+    "foreach": (
+        "_foreach_zero_ _foreach_copy_ _foreach_abs_ _foreach_acos_ _foreach_asin_ _foreach_atan_ _foreach_ceil_ "
+        "_foreach_cos_ _foreach_cosh_ _foreach_erf_ _foreach_erfc_ _foreach_exp_ _foreach_expm1_ _foreach_floor_ "
+        "_foreach_frac_ _foreach_lgamma_ _foreach_log_ _foreach_log10_ _foreach_log1p_ _foreach_log2_ _foreach_neg_ "
+        "_foreach_reciprocal_ _foreach_round_ _foreach_rsqrt_ _foreach_sigmoid_ _foreach_sign_ _foreach_sin_ "
+        "_foreach_sinh_ _foreach_sqrt_ _foreach_tan_ _foreach_tanh_ _foreach_trunc_ _foreach_add_ _foreach_sub_ "
+        "_foreach_mul_ _foreach_div_ _foreach_clamp_min_ _foreach_clamp_max_ _foreach_maximum_ _foreach_minimum_ "
+        "_foreach_pow_ _foreach_addcmul_ _foreach_addcdiv_ _foreach_lerp_"
+    ),
     "indexing": "unravel_index",
     "joining": (
         "atleast_1d atleast_2d atleast_3d block_diag cartesian_prod meshgrid broadcast_tensors broadcast_shapes"

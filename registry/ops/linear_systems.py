@@ -270,9 +270,7 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
     """X with A X = B or X A = B, from the factorization of A; or with A^H."""
     check_square("linalg.lu_solve", LU, B)
     if pivots._dtype is not dtypes.int32:
-        raise ArgumentError(
-            "linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32", got=describe(pivots)
-        )
+        raise ArgumentError("linalg.lu_solve: pivots should be a Tensor of int32", got=describe(pivots))
     P = aten.lu_unpack.default(LU, pivots, False, True)[0]
     solve = aten.linalg_solve_triangular.default
     if not left:  # X A = B is A^H X^H = B^H
@@ -292,11 +290,9 @@ def _reordered(P: Any, B: Any) -> Any:
     n, columns = B._sizes[-2:]
     if n == 0:
         return B
-    batch = list(np.broadcast_shapes(tuple(P._sizes[:-2]), tuple(B._sizes[:-2])))
+    sizes = [*np.broadcast_shapes(tuple(P._sizes[:-2]), tuple(B._sizes[:-2])), n, columns]
     rows = aten.argmax.default(aten.abs.default(P), -1, True)
-    return aten.gather.default(
-        aten.expand.default(B, [*batch, n, columns]), -2, aten.expand.default(rows, [*batch, n, columns])
-    )
+    return aten.gather.default(aten.expand.default(B, sizes), -2, aten.expand.default(rows, sizes))
 
 
 @composite("aten::lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", outs="out")

@@ -481,6 +481,13 @@ def functions_of(module: str) -> dict[str, Any]:
 
 
 @functools.cache
+def hidden(packet: Any) -> Any:
+    """What the package has by the name of an op that begins with `_`: the op, whose lists of results are tuples."""
+    form = _form(packet)
+    return replay.Function(binding.function(packet, form)) if "l" in form else packet
+
+
+@functools.cache
 def functions() -> dict[str, Any]:
     """The functions of the package by name, and its constants."""
     table: dict[str, Any] = {}

@@ -35,6 +35,12 @@ def test_a_result_and_a_list(t):
     assert [edges.tolist() for edges in found[1]] == [edges.tolist() for edges in wanted[1]]
 
 
+def test_ops_on_lists(t):
+    given = [opweave.tensor([4.0, 1.5]), opweave.tensor([1.0])]
+    assert [x.tolist() for x in t.foreach(given)] == [[3.0, 2.0], [2.0]]
+    assert [x.tolist() for x in given] == [[9.0, 4.0], [4.0]]
+
+
 def test_lists(t):
     x = opweave.ones(2)
     assert t.lists([1, 2], [0.5], [True, False, True], ["a"], [x, x], [x, None]) == [2, 1, 3, 1, 2, 1]

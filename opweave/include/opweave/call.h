@@ -62,6 +62,7 @@ class Call {
   Call& arg(IntArrayRef v) { return own(IValue::list(v)); }
   Call& arg(ArrayRef<double> v) { return own(IValue::list(v)); }
   Call& arg(ArrayRef<bool> v) { return own(IValue::list(v)); }
+  Call& arg(ArrayRef<Scalar> v) { return own(IValue::list(v)); }
   Call& arg(TensorList v) { return own(IValue::list(v)); }
   Call& arg(ArrayRef<std::optional<Tensor>> v) { return own(IValue::list(v)); }
   Call& arg(const OptionalIntArrayRef& v) { return v.has_value() ? arg(v.value()) : none(); }

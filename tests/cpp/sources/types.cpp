@@ -25,6 +25,11 @@ TORCH_LIBRARY(cpptypes, m) {
   m.def("several(Tensor x) -> (Tensor, int, Tensor[], Tensor?)", [](at::Tensor x) {
     return std::make_tuple(x.clone(), x.numel(), std::vector<at::Tensor>{x.clone(), x.clone()}, optional<at::Tensor>());
   });
+  m.def("foreach(Tensor(a!)[] t) -> Tensor[]", [](at::TensorList t) {
+    at::_foreach_mul_(t, 2.0);
+    at::_foreach_add_(t, std::vector<at::Scalar>{1.0, 2});
+    return at::_foreach_sqrt(t);
+  });
   m.def("counted(Tensor x) -> (Tensor, Tensor[])", [](const at::Tensor& x) { return at::histogramdd(x, {2, 3}); });
   m.def("draw(int n, Generator? generator=None) -> Tensor", [](int64_t n, optional<at::Generator> g) { return at::rand({n}); });
   m.def("uniform_(Tensor(a!) x, Generator? generator) -> ()", [](at::Tensor x, optional<at::Generator> g) { x.uniform_(0, 1, g); });
