@@ -70,7 +70,7 @@ class ModuleGuards(ObjectGuards):
             where,
             lambda now: f"len({text}.state) {count} → {len(now)}",
         )
-        for name in ("_pre_hooks", "_post_hooks"):
+        for name in ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks"):
             self._attribute(source, name, getattr(value, name), stored=True)
         self._attribute(source, "param_groups", value.param_groups, stored=True)
         for i, group in enumerate(value.param_groups):

@@ -22,7 +22,7 @@ import numpy as np
 
 from opweave import amp, library
 from opweave.codegen.native.pool import get_num_threads
-from opweave.compat import promotion, trees
+from opweave.compat import optimizers, promotion, trees
 from opweave.compiling import compile
 from opweave.fake.mode import FakeTensorMode
 from opweave.fake.symbolic import SymBool, check as demand_size, check_is_size
@@ -411,7 +411,8 @@ PRESENT: dict[str, dict[str, Any]] = {
     "torch.fx._compatibility": {"compatibility": _same},
     "torch.fx.node": {"Node": Node, "Argument": Any, "Target": Any},
     "torch.fx.graph": {"Graph": Graph, "Node": Node, "Argument": Any, "Target": Any},
-    "torch.optim.optimizer": {"StateDict": dict[str, Any], "ParamsT": Any},
+    "torch.optim.optimizer": optimizers.NAMES,
+    "torch.utils._foreach_utils": optimizers.OF_LISTS,
     "torch.compiler": dict(_COMPILER),
     "torch._dynamo": {
         **_COMPILER, "mark_static_address": _none, "nonstrict_trace": _same, "optimize": _same,

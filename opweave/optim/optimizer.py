@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import math
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
@@ -57,6 +58,10 @@ class Optimizer:
     #: Tells the compiler how to guard it (`runtime.modules`).
     __opweave_optimizer__ = True
     state: defaultdict[Tensor, Any]
+    _optimizer_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
+    _optimizer_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
+    _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
+    _optimizer_load_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
@@ -72,8 +77,7 @@ class Optimizer:
         self.defaults = defaults
         self.state = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
-        self._pre_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
-        self._post_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+        self._make_hooks()
         groups = list(params)
         if not groups:
             raise DomainError(
@@ -83,7 +87,16 @@ class Optimizer:
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
-            self.add_param_group(dict(group))
+            self.add_param_group(group)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in vars(cls):
+            cls.step = _between_hooks(cls.step)  # type: ignore[method-assign]  # as every step is
+
+    def _make_hooks(self) -> None:
+        for name in _HOOKS:
+            self.__dict__.setdefault(name, OrderedDict())
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group of parameters, `{"params": ..., "lr": ...}`.
@@ -159,8 +172,6 @@ class Optimizer:
         closure : callable, optional
             Computes the loss and its gradients; called before, and what it gives is given.
         """
-        for hook in list(self._pre_hooks.values()):
-            hook(self, (closure,) if closure is not None else (), {})
         loss = None
         if closure is not None:
             with enable_grad():
@@ -168,8 +179,6 @@ class Optimizer:
         with set_grad_enabled(bool(self.defaults.get("differentiable"))):
             for group in self.param_groups:
                 self._step_group(group)
-        for hook in list(self._post_hooks.values()):
-            hook(self, (closure,) if closure is not None else (), {})
         return loss
 
     def _step_group(self, group: dict[str, Any]) -> None:
@@ -235,22 +244,57 @@ class Optimizer:
                     with no_grad():
                         aten.zero_.default(grad)
 
-    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(optimizer, args, kwargs)` before each step."""
-        handle = RemovableHandle(self._pre_hooks)
-        self._pre_hooks[handle.id] = hook
+    # ---- hooks -------------------------------------------------------------------------------------------------------
+
+    def _register(self, name: str, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        hooks = self.__dict__[name]
+        handle = RemovableHandle(hooks)
+        hooks[handle.id] = hook
+        if prepend:
+            hooks.move_to_end(handle.id, last=False)
         return handle
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(optimizer, args, kwargs)` before each step; it may return other arguments, as a pair.
+
+        `args` begins with the optimizer.
+        """
+        return self._register("_optimizer_step_pre_hooks", hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` after each step."""
-        handle = RemovableHandle(self._post_hooks)
-        self._post_hooks[handle.id] = hook
-        return handle
+        return self._register("_optimizer_step_post_hooks", hook)
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call `hook(optimizer)` before a state dict is made."""
+        return self._register("_optimizer_state_dict_pre_hooks", hook, prepend)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call `hook(optimizer, state_dict)` on a state dict that was made; it may return another."""
+        return self._register("_optimizer_state_dict_post_hooks", hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call `hook(optimizer, state_dict)` before a state dict is taken over; it may return another."""
+        return self._register("_optimizer_load_state_dict_pre_hooks", hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call `hook(optimizer)` after a state dict was taken over."""
+        return self._register("_optimizer_load_state_dict_post_hooks", hook, prepend)
+
+    @staticmethod
+    def _group_tensors_by_device_and_dtype(tensorlistlist: list[list[Any]], with_indices: bool = False) -> Any:
+        """Lists by the device and type of the tensors of the first one, as ops on lists want them."""
+        return grouped(tensorlistlist, with_indices)
+
+    def _cuda_graph_capture_health_check(self) -> None:
+        """Nothing: what subclasses written for PyTorch call in their steps."""
 
     # ---- states ------------------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
         """`{"state": ..., "param_groups": ...}`, with numbers for the parameters."""
+        for hook in list(self._optimizer_state_dict_pre_hooks.values()):
+            hook(self)
         numbers: dict[int, int] = {}
         groups = []
         for group in self.param_groups:
@@ -259,7 +303,11 @@ class Optimizer:
             packed = {name: value for name, value in group.items() if name != "params"}
             groups.append({**packed, "params": [numbers[id(p)] for p in group["params"]]})
         held = {numbers.get(id(p), p) if isinstance(p, Tensor) else p: kept for p, kept in self.state.items()}
-        return {"state": held, "param_groups": groups}
+        made: dict[str, Any] = {"state": held, "param_groups": groups}
+        for hook in list(self._optimizer_state_dict_post_hooks.values()):
+            found = hook(self, made)
+            made = made if found is None else found
+        return made
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over a state dict; tensors are copied, in the dtypes of the parameters.
@@ -269,6 +317,11 @@ class Optimizer:
         ValueError
             If its groups are not those of this optimizer.
         """
+        if isinstance(state_dict, dict):
+            state_dict = state_dict.copy()
+            for hook in list(self._optimizer_load_state_dict_pre_hooks.values()):
+                found = hook(self, state_dict)
+                state_dict = state_dict if found is None else found
         if not isinstance(state_dict, dict) or not {"state", "param_groups"} <= state_dict.keys():
             given = [*state_dict][:5] if isinstance(state_dict, dict) else type(state_dict).__name__
             raise ArgumentError(
@@ -304,7 +357,17 @@ class Optimizer:
             group.update({**loaded, "params": params})
             for name, value in self.defaults.items():
                 group.setdefault(name, value)
-        self.state = held
+        self.__setstate__({"state": held, "param_groups": self.param_groups})
+        for hook in list(self._optimizer_load_state_dict_post_hooks.values()):
+            hook(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in _HOOKS}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over attributes; subclasses add settings that older ones lack."""
+        self.__dict__.update(state)
+        self._make_hooks()
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]
@@ -312,6 +375,78 @@ class Optimizer:
             lines.append(f"Parameter Group {i}")
             lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
         return "\n".join([*lines, ")"])
+
+
+#: The dicts of hooks that each optimizer has.
+_HOOKS = (
+    "_optimizer_step_pre_hooks", "_optimizer_step_post_hooks", "_optimizer_state_dict_pre_hooks",
+    "_optimizer_state_dict_post_hooks", "_optimizer_load_state_dict_pre_hooks", "_optimizer_load_state_dict_post_hooks",
+)  # fmt: skip
+#: Hooks of all optimizers.
+_PRE_HOOKS: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+_POST_HOOKS: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+#: Ids of those whose step runs: a step that calls the one of its base is one step.
+_stepping: set[int] = set()
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(optimizer, args, kwargs)` before each step of any optimizer."""
+    handle = RemovableHandle(_PRE_HOOKS)
+    _PRE_HOOKS[handle.id] = hook
+    return handle
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(optimizer, args, kwargs)` after each step of any optimizer."""
+    handle = RemovableHandle(_POST_HOOKS)
+    _POST_HOOKS[handle.id] = hook
+    return handle
+
+
+def _between_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
+    """A class's step as one that runs the hooks, which is called in place of it."""
+
+    @functools.wraps(step)
+    def stepping(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before, after = self.__dict__.get(_HOOKS[0]), self.__dict__.get(_HOOKS[1])
+        if not (before or after or _PRE_HOOKS or _POST_HOOKS) or id(self) in _stepping:
+            return step(self, *args, **kwargs)
+        _stepping.add(id(self))
+        try:
+            given: Any = (self, *args)
+            for hook in (*_PRE_HOOKS.values(), *(before or {}).values()):
+                found = hook(self, given, kwargs)
+                if found is not None:
+                    if not isinstance(found, tuple) or len(found) != 2:
+                        raise ArgumentError(
+                            "a hook before a step must return None or a pair of new args and kwargs", got=repr(found),
+                            hint="return args, kwargs",
+                        )  # fmt: skip
+                    given, kwargs = found
+            result = step(*given, **kwargs)
+            for hook in (*(after or {}).values(), *_POST_HOOKS.values()):
+                hook(self, given, kwargs)
+            return result
+        finally:
+            _stepping.discard(id(self))
+
+    return stepping
+
+
+Optimizer.step = _between_hooks(Optimizer.step)  # type: ignore[method-assign]  # as that of every subclass is
+
+
+def grouped(lists: list[list[Any]], with_indices: bool = False) -> dict[Any, tuple[list[list[Any]], list[int]]]:
+    """By device and type of the tensors of the first list: the parts of all lists, and which elements they are."""
+    found: dict[Any, tuple[list[list[Any]], list[int]]] = {}
+    for i, t in enumerate(lists[0]):
+        parts, indices = found.setdefault((t.device, t.dtype), ([[] for _ in lists], []))
+        for part, given in zip(parts, lists, strict=True):
+            if given:
+                part.append(given[i])
+        if with_indices:
+            indices.append(i)
+    return found
 
 
 def _cast(name: str, value: Any, parameter: Tensor) -> Any:

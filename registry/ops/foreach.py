@@ -17,7 +17,7 @@ from opweave.registry.tensor import Tensor, describe
 aten = ops.aten
 
 #: Names of the ops that write.
-_WRITING = dict.fromkeys(("_foreach_zero_", "_foreach_copy_"))
+_WRITING: dict[str, None] = {"_foreach_zero_": None, "_foreach_copy_": None}
 
 Each = Callable[..., Any]
 Lists = Callable[..., Iterator[tuple[Any, ...]]]

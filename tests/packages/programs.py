@@ -190,10 +190,37 @@ def sparse_maxima(torch: Any) -> Found:
     return found
 
 
+#: Of timm's, those that draw numbers of their own, or round to bfloat16 inside.
+OWN_DRAWS = ("adahessian*", "kron*", "*muon*", "fused*", "bnb*")
+
+
+def optimizers(torch: Any) -> Found:
+    """Six steps of each of timm's optimizers, one tensor at a time and by ops on lists."""
+    import timm.optim
+
+    found = Found()
+    x, labels = draw(torch, 16, 6, seed=5).double(), whole(torch, 5, 16, seed=6)
+    for name in timm.optim.list_optimizers(exclude_filters=list(OWN_DRAWS)):
+        for foreach in (False, True):
+            model = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.Tanh(), torch.nn.Linear(8, 5))
+            filled(torch, model).double()
+            try:
+                step = timm.optim.create_optimizer_v2(model, opt=name, lr=0.01, weight_decay=0.05, foreach=foreach)
+            except TypeError:  # it has no such choice
+                continue
+            for _ in range(6):
+                step.zero_grad()
+                torch.nn.functional.cross_entropy(model(x), labels).backward()
+                step.step()
+            found |= {f"{name}, {foreach}, {key}": p.detach() for key, p in model.named_parameters()}
+    return found
+
+
 PROGRAMS: dict[str, Callable[[Any], Found]] = {
     f.__name__: f
     for f in (
         differential_equations, gaussian_processes, flows, images, metrics, graphs, diffusion, sparse_maxima,
+        optimizers,
     )
 }  # fmt: skip
 

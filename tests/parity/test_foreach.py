@@ -88,9 +88,8 @@ def test_a_step_of_an_optimizer(compiled: bool) -> None:
         kept, new = ([lib.tensor(v * scale) ** 2 + 0.1 for v in values] for scale in (1.0, 2.0))
         counts = [lib.tensor(0.0) for _ in values]
         step = opweave.compile(averaged, fullgraph=True) if compiled and lib is opweave else averaged
-        for _ in range(3):
-            results = step(lib, kept, new, counts)
-        found.append([*results, *kept, *counts])
+        results = [step(lib, kept, new, counts) for _ in range(3)]
+        found.append([*results[-1], *kept, *counts])
     for mine, other in zip(*found, strict=True):
         close(mine.numpy(), other.numpy(), "models")
 

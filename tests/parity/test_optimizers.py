@@ -291,3 +291,95 @@ def test_rates_fall_on_a_plateau_and_tensors_of_rates_are_written():
     optimizer = opweave.optim.SGD([opweave.nn.Parameter(opweave.ones(2))], lr=rate)
     opweave.optim.lr_scheduler.ExponentialLR(optimizer, 0.5).step()
     assert optimizer.param_groups[0]["lr"] is rate and rate.item() == float(np.float32(0.1) / 2)
+
+
+def hooked(lib: Any) -> list[Any]:
+    """What hooks of an optimizer see whose step is a subclass's own, and of one of the library's."""
+
+    class Own(lib.optim.Optimizer):
+        def __init__(self, params: Any) -> None:
+            super().__init__(params, {"lr": 0.5})
+
+        @lib.no_grad()
+        def step(self, scale: float = 1.0) -> None:
+            for group in self.param_groups:
+                for p in group["params"]:
+                    p.add_(p.grad, alpha=-group["lr"] * scale)
+
+        def __setstate__(self, state: Any) -> None:
+            super().__setstate__(state)
+            for group in self.param_groups:
+                group.setdefault("newer", 7)
+
+    log: list[Any] = []
+    for kind in (lib.optim.SGD, Own):
+        p = lib.nn.Parameter(lib.ones(2))
+        optimizer = kind([p])
+        p.grad = lib.ones(2)
+        handles = [
+            optimizer.register_step_pre_hook(lambda o, args, kwargs: log.append((len(args), sorted(kwargs)))),
+            optimizer.register_step_post_hook(lambda o, args, kwargs: log.append("after")),
+            optimizer.register_state_dict_pre_hook(lambda o: log.append("before state")),
+            optimizer.register_state_dict_post_hook(lambda o, found: {**found, "more": 1}),
+            optimizer.register_load_state_dict_pre_hook(lambda o, found: log.append(sorted(found))),
+            optimizer.register_load_state_dict_post_hook(lambda o: log.append("loaded")),
+        ]
+        optimizer.step()
+        if kind is Own:
+            handles.append(optimizer.register_step_pre_hook(lambda o, args, kwargs: ((o, 2.0), {})))
+            optimizer.step(scale=1.0)
+        state = optimizer.state_dict()
+        optimizer.load_state_dict(state)
+        log.append([sorted(optimizer.param_groups[0]) if kind is Own else None, p.tolist()])
+        for handle in handles:
+            handle.remove()
+        optimizer.step()
+        log.append(p.tolist())
+    return log
+
+
+def test_hooks_of_steps_and_states() -> None:
+    assert hooked(opweave) == hooked(torch)
+
+
+def test_a_step_that_calls_its_bases_is_one_step() -> None:
+    class Half(opweave.optim.SGD):
+        def step(self, closure: Any = None) -> Any:
+            seen.append("step")
+            return super().step(closure)
+
+    seen: list[str] = []
+    p = opweave.nn.Parameter(opweave.ones(2))
+    p.grad = opweave.ones(2)
+    optimizer = Half([p], lr=0.5)
+    optimizer.register_step_pre_hook(lambda *args: seen.append("before"))
+    optimizer.register_step_post_hook(lambda *args: seen.append("after"))
+    optimizer.step()
+    assert (seen, p.tolist()) == (["before", "step", "after"], [0.5, 0.5])
+
+
+def test_hooks_of_all_optimizers() -> None:
+    from opweave.optim import optimizer as module
+
+    seen: list[str] = []
+    handles = [
+        module.register_optimizer_step_pre_hook(lambda o, args, kwargs: seen.append(f"before {type(o).__name__}")),
+        module.register_optimizer_step_post_hook(lambda o, args, kwargs: seen.append(f"after {type(o).__name__}")),
+    ]
+    p = opweave.nn.Parameter(opweave.ones(2))
+    p.grad = opweave.ones(2)
+    for kind in (opweave.optim.SGD, opweave.optim.Adam):
+        kind([p]).step()
+    for handle in handles:
+        handle.remove()
+    opweave.optim.SGD([p]).step()
+    assert seen == ["before SGD", "after SGD", "before Adam", "after Adam"]
+
+
+def test_a_group_that_is_given_is_the_group() -> None:
+    for lib in (opweave, torch):
+        group = {"params": [lib.nn.Parameter(lib.ones(2))], "lr": 1.0}
+        optimizer = lib.optim.SGD([group], momentum=0.5)
+        group["lr"] = 0.25
+        assert optimizer.param_groups[0] is group
+        assert group["momentum"] == 0.5
