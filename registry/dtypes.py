@@ -123,6 +123,14 @@ _ROWS = (
 DTYPES: dict[str, DType] = {row[0]: DType(*row) for row in _ROWS}
 #: Types that all ops are defined for; PyTorch has the others to keep values in, or for a few ops.
 COMPUTED = tuple(d for d in DTYPES.values() if not d.is_stored and (d.kind != "u" or d.itemsize == 1))
+#: Names of the classes of tensors that PyTorch had before dtypes, which `Tensor.type` tells; others are the dtype's.
+_CLASSES = {
+    "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "uint8": "Byte", "int8": "Char",
+    "int16": "Short", "int32": "Int", "int64": "Long", "bool": "Bool", "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble", "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64",
+}  # fmt: skip
+BY_CLASS: dict[str, DType] = {f"{_CLASSES.get(d.name, d.name.capitalize())}Tensor": d for d in DTYPES.values()}
+CLASS_OF: dict[DType, str] = {d: name for name, d in BY_CLASS.items()}
 BY_SHORT: dict[str, DType] = {d.short: d for d in DTYPES.values()}
 BY_DLPACK: dict[int, DType] = {d.dlpack: d for d in DTYPES.values()}
 

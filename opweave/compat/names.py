@@ -131,12 +131,8 @@ class _Sort(type):
 
 
 def _sorts() -> dict[str, Any]:
-    names = {
-        "FloatTensor": dtypes.float32, "DoubleTensor": dtypes.float64, "HalfTensor": dtypes.float16,
-        "BFloat16Tensor": dtypes.bfloat16, "LongTensor": dtypes.int64, "IntTensor": dtypes.int32,
-        "ShortTensor": dtypes.int16, "CharTensor": dtypes.int8, "ByteTensor": dtypes.uint8,
-        "BoolTensor": dtypes.bool_,
-    }  # fmt: skip
+    old = ("Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool")
+    names = {f"{name}Tensor": dtypes.BY_CLASS[f"{name}Tensor"] for name in old}
     return {name: _Sort(name, (), {"_dtype": dtype, "__module__": "torch"}) for name, dtype in names.items()}
 
 

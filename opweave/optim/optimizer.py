@@ -289,6 +289,9 @@ class Optimizer:
     def _cuda_graph_capture_health_check(self) -> None:
         """Nothing: what subclasses written for PyTorch call in their steps."""
 
+    def _patch_step_function(self) -> None:
+        """Nothing: what those call that are made without `Optimizer.__init__`; every class's step runs the hooks."""
+
     # ---- states ------------------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:

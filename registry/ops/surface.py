@@ -17,7 +17,7 @@ import numpy as np
 
 from opweave.registry import binding, constructor, dtypes, families, overriding, random_generator, replay, subclasses
 from opweave.registry.autograd import surface as autograd_surface
-from opweave.registry.errors import DTypeError, UnsupportedError
+from opweave.registry.errors import DomainError, DTypeError, UnsupportedError
 from opweave.registry.memory_format import strided
 from opweave.registry.op import ops, registry
 from opweave.registry.ops import copies, creation, index, subscript
@@ -240,14 +240,26 @@ def _polygamma(self: Tensor, n: int) -> Tensor:
 
 
 def _type(self: Tensor, dtype: Any = None) -> Any:
-    """The tensor with another element type; without one, the type's name.
+    """The tensor with another element type, which may have its old name; without one, that name of its own.
 
     Examples
     --------
     >>> opweave.tensor([1, 2]).type(opweave.float32)
     tensor([1., 2.])
+    >>> opweave.ones(2).type()
+    'torch.FloatTensor'
     """
-    return f"opweave.{self._dtype.name}" if dtype is None else copies.to(self, dtype)
+    place = "torch." if self._device.type == "cpu" else f"torch.{self._device.type}."
+    if dtype is None:
+        return f"{place}{dtypes.CLASS_OF[self._dtype]}"
+    if isinstance(dtype, str):
+        named = dtypes.BY_CLASS.get(dtype.rpartition(".")[2]) if dtype.startswith(place) else None
+        if named is None:
+            raise DomainError(
+                f"type: invalid type {dtype!r}", got=describe(self), hint=f"an opweave.dtype, or {place}DoubleTensor"
+            )
+        return copies.to(self, named)
+    return copies.to(self, getattr(dtype, "_dtype", dtype))
 
 
 def _view(self: Tensor, *args: Any, dtype: Any = None, size: Any = None) -> Tensor:

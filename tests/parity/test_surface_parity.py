@@ -68,3 +68,18 @@ def test_surface(expression: str) -> None:
 @pytest.mark.parametrize("expression", _split(FUNCTIONAL))
 def test_functional(expression: str) -> None:
     _check(f"t.nn.functional.{expression}")
+
+
+def test_the_names_that_types_had() -> None:
+    for dtype in opweave.registry.dtypes.DTYPES.values():
+        if hasattr(torch, dtype.name):
+            theirs = torch.empty(1, dtype=getattr(torch, dtype.name)).type()
+            assert opweave.empty(1, dtype=dtype).type() == theirs
+    for name in ("torch.DoubleTensor", "torch.LongTensor", "torch.BoolTensor"):
+        mine, other = opweave.tensor([0.5, 2.0]).type(name), torch.tensor([0.5, 2.0]).type(name)
+        assert (mine.type(), mine.tolist()) == (name, other.tolist())
+    for name in ("DoubleTensor", "torch.float64", "opweave.DoubleTensor"):
+        with pytest.raises(ValueError, match="invalid type"):
+            torch.ones(1).type(name)
+        with pytest.raises(ValueError, match="invalid type"):
+            opweave.ones(1).type(name)
