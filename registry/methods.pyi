@@ -12977,12 +12977,14 @@ class Methods:
     def type(self, dtype: None = None) -> _str: ...
     @overload
     def type(self, dtype: DTypeLike) -> Tensor:
-        """The tensor with another element type; without one, the type's name.
+        """The tensor with another element type, which may have its old name; without one, that name of its own.
 
         Examples
         --------
         >>> opweave.tensor([1, 2]).type(opweave.float32)
-        tensor([1., 2.])"""
+        tensor([1., 2.])
+        >>> opweave.ones(2).type()
+        'torch.FloatTensor'"""
         ...
     def type_as(self, other: Tensor) -> Tensor:
         """The tensor with the element type of another; itself where it has that type already.
