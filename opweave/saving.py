@@ -6,6 +6,7 @@ elements. No object of another class can be saved, and none is made by loading.
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import os
@@ -37,8 +38,9 @@ def save(obj: Any, f: File) -> None:
     Parameters
     ----------
     obj : object
-        A tensor, number, string, dtype, None, or a list, tuple or dict of these (keys are strings or ints). Each tensor
-        is written with its own elements: tensors that share memory do not when they are loaded.
+        A tensor, array of NumPy, number, string, bytes, dtype, device, None, or a list, tuple, set or dict of these
+        (keys are what is no container, or tuples). Each tensor is written with its own elements: tensors that share
+        memory do not when they are loaded.
     f : path or binary file
         Where to.
 
@@ -56,18 +58,28 @@ def save(obj: Any, f: File) -> None:
     >>> opweave.load(file)
     {'step': 3, 'weight': tensor([1., 1.])}
     """
-    tensors: list[Tensor] = []
+    tensors: list[Any] = []
     tree = {"format": "opweave.save", "version": _VERSION, "tree": _encoded(obj, tensors, "the object")}
     with zipfile.ZipFile(f, "w") as archive:
         archive.writestr("tree.json", json.dumps(tree))
         for number, t in enumerate(tensors):
-            array = copies.to(t.detach(), "cpu").contiguous().numpy()
             with archive.open(f"data/{number}.npy", "w", force_zip64=True) as file:
-                plain = array if t._dtype.bits is None else array.view(t._dtype.bits)
-                np.lib.format.write_array(file, plain, allow_pickle=False)
+                np.lib.format.write_array(file, _elements(t), allow_pickle=False)
 
 
-def _encoded(value: Any, tensors: list[Tensor], where: str) -> Any:
+def _elements(value: Any) -> Any:
+    """A tensor's or an array's elements as a file of NumPy has them."""
+    if not isinstance(value, Tensor):
+        return np.asarray(value)
+    array = copies.to(value.detach(), "cpu").contiguous().numpy()
+    return array if value._dtype.bits is None else array.view(value._dtype.bits)
+
+
+#: Kinds of NumPy's arrays that a file has: numbers, bools, times, strings and bytes.
+_KINDS = "biufcmMSU"
+
+
+def _encoded(value: Any, tensors: list[Any], where: str) -> Any:
     """A value as JSON: what JSON has as it is, all else as `{kind: ...}`."""
     if value is None or type(value) in (bool, int, float, str):
         return value
@@ -80,20 +92,27 @@ def _encoded(value: Any, tensors: list[Tensor], where: str) -> Any:
         return {"tensor": len(tensors) - 1, **about}
     if type(value) is complex:
         return {"complex": [value.real, value.imag]}
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in _KINDS:
+        tensors.append(value)
+        return {"array" if isinstance(value, np.ndarray) else "scalar": len(tensors) - 1}
     if isinstance(value, DType):
         return {"dtype": value.name}
+    if isinstance(value, Device):
+        return {"device": str(value)}
+    if type(value) in (bytes, bytearray):
+        return {type(value).__name__: base64.b64encode(value).decode()}
+    if type(value) in (set, frozenset):
+        return {type(value).__name__: [_encoded(item, tensors, where) for item in value]}
     if type(value) in (list, tuple, Size):
         items = [_encoded(item, tensors, f"{where}[{i}]") for i, item in enumerate(value)]
         return items if type(value) is list else {"size" if type(value) is Size else "tuple": items}
     if isinstance(value, dict):
-        pairs = []
-        for key, item in value.items():
-            if type(key) not in (str, int):
-                raise ArgumentError("save: keys must be strings or ints", got=f"{key!r} in {where}")
-            pairs.append([key, _encoded(item, tensors, f"{where}[{key!r}]")])
-        return {"dict": pairs}
+        return {"dict": [
+            [_encoded(key, tensors, f"a key of {where}"), _encoded(item, tensors, f"{where}[{key!r}]")]
+            for key, item in value.items()
+        ]}  # fmt: skip
     raise ArgumentError(
-        "save: only tensors, numbers, strings, and lists, tuples and dicts of these can be saved",
+        "save: only tensors, arrays, numbers, strings, and lists, tuples, sets and dicts of these can be saved",
         got=f"{type(value).__name__} at {where}", hint="save a state_dict(), or what the object is made from",
     )  # fmt: skip
 
@@ -130,7 +149,7 @@ def load(f: File, map_location: Device | str | None = None, *, weights_only: boo
             tree = json.loads(archive.read("tree.json"))
             if tree.get("format") != "opweave.save" or tree.get("version") != _VERSION:
                 raise ValueError(f"version {tree.get('version')}")
-            return _decoded(tree["tree"], lambda about: _tensor(archive, about, place))
+            return _decoded(tree["tree"], lambda about: _loaded(archive, about, place))
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, EOFError) as error:
         let_through(error)
         raise ArgumentError(
@@ -139,10 +158,14 @@ def load(f: File, map_location: Device | str | None = None, *, weights_only: boo
         ) from None  # fmt: skip
 
 
-def _tensor(archive: zipfile.ZipFile, about: dict[str, Any], place: Device | None) -> Tensor:
-    dtype = DTYPES[about["dtype"]]
-    data = archive.read(f"data/{int(about['tensor'])}.npy")
+def _loaded(archive: zipfile.ZipFile, about: dict[str, Any], place: Device | None) -> Any:
+    """A tensor, array or number of NumPy."""
+    number = about.get("tensor", about.get("array", about.get("scalar")))
+    data = archive.read(f"data/{int(number)}.npy")  # type: ignore[arg-type]  # one is there, or this is damaged
     array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+    if "tensor" not in about:
+        return array if "array" in about else array[()]
+    dtype = DTYPES[about["dtype"]]
     if dtype.bits is not None:
         if array.dtype != dtype.bits:
             raise ValueError(f"elements of {array.dtype}")
@@ -155,13 +178,17 @@ def _tensor(archive: zipfile.ZipFile, about: dict[str, Any], place: Device | Non
     return made.requires_grad_() if about["requires_grad"] else made
 
 
-def _decoded(value: Any, tensor: Callable[[dict[str, Any]], Tensor]) -> Any:
+#: What makes a container of what it holds.
+_MAKERS: dict[str, Callable[[Any], Any]] = {"tuple": tuple, "size": Size, "set": set, "frozenset": frozenset}
+
+
+def _decoded(value: Any, loaded: Callable[[dict[str, Any]], Any]) -> Any:
     if isinstance(value, list):
-        return [_decoded(item, tensor) for item in value]
+        return [_decoded(item, loaded) for item in value]
     if not isinstance(value, dict):
         return value
-    if "tensor" in value:
-        return tensor(value)
+    if not value.keys().isdisjoint(("tensor", "array", "scalar")):
+        return loaded(value)
     ((kind, content),) = value.items()
     if kind == "uninitialized":
         make = UninitializedParameter if content["parameter"] else UninitializedBuffer
@@ -170,11 +197,15 @@ def _decoded(value: Any, tensor: Callable[[dict[str, Any]], Tensor]) -> Any:
         return complex(*content)
     if kind == "dtype":
         return DTYPES[content]
-    if kind in ("tuple", "size"):
-        items = tuple(_decoded(item, tensor) for item in content)
-        return Size(items) if kind == "size" else items
+    if kind == "device":
+        return parse_device(content)
+    if kind in ("bytes", "bytearray"):
+        data = base64.b64decode(content, validate=True)
+        return data if kind == "bytes" else bytearray(data)
+    if kind in _MAKERS:
+        return _MAKERS[kind](_decoded(item, loaded) for item in content)
     if kind == "dict":
-        return {key: _decoded(item, tensor) for key, item in content}
+        return {_decoded(key, loaded): _decoded(item, loaded) for key, item in content}
     raise ValueError(f"an unknown kind {kind!r}")
 
 

@@ -43,6 +43,8 @@ def asarray(
     """
     wanted = None if dtype is None else as_dtype(dtype)
     shared = True
+    if not isinstance(obj, (Tensor, np.ndarray, np.generic)) and hasattr(obj, "__array_interface__"):
+        obj = np.asarray(obj)
     if isinstance(obj, Tensor):
         found = obj
     elif isinstance(obj, np.ndarray) and obj.flags.writeable and all(stride >= 0 for stride in obj.strides):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from typing import Any
 
 import numpy as np
 
-from opweave.registry.device import Device
+from opweave.registry.device import Device, cpu
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import DataDependentError
+from opweave.registry.errors import DataDependentError, LibraryError
 from opweave.registry.memory import Foreign, Lease
 
 _UINT8 = np.dtype(np.uint8)
@@ -127,6 +128,51 @@ class UntypedStorage:
     def element_size(self) -> int:
         """Bytes of an element: 1."""
         return 1
+
+    @staticmethod
+    def from_file(filename: str, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """The first bytes of a file, read when they are asked for.
+
+        Parameters
+        ----------
+        filename : path
+            The file; where `shared`, it is made if it is not there, and as long as is asked for.
+        shared : bool
+            Whether writes go to the file. They are seen by nobody else otherwise.
+        nbytes : int
+            How many.
+
+        Raises
+        ------
+        LibraryError
+            If the file is shorter.
+        """
+        if shared:
+            with open(filename, "ab") as file:
+                file.truncate(max(file.tell(), nbytes))
+        size = os.stat(filename).st_size
+        if size < nbytes:
+            raise LibraryError(
+                f"UntypedStorage.from_file: {filename} is shorter", got=f"{size} bytes for {nbytes}",
+                hint="shared=True makes it longer",
+            )  # fmt: skip
+        mode: Any = "r+" if shared else "c"
+        array = np.memmap(filename, np.uint8, mode, shape=(nbytes,)) if nbytes else np.empty(0, np.uint8)
+        return UntypedStorage(Storage(cpu, nbytes, array, None))
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        if not self._storage.device.is_host or self._storage.owner is None:
+            raise AttributeError(f"{self!r} is no memory of the host")
+        return self._storage.bytes().__array_interface__
+
+    def __getitem__(self, index: Any) -> Any:
+        part = self._storage.bytes()[index]
+        if not isinstance(index, slice):
+            return int(part)
+        if part.strides != (1,):
+            raise IndexError("a storage is sliced without steps")
+        return UntypedStorage(Storage(self._storage.device, part.nbytes, part, None))
 
     def tolist(self) -> list[int]:
         """The bytes as numbers."""

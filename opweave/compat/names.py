@@ -366,7 +366,7 @@ PRESENT: dict[str, dict[str, Any]] = {
     "torch.backends.opt_einsum": {"enabled": False, "strategy": None, "is_available": _no},
     "torch.backends.quantized": {"engine": "none", "supported_engines": ["none"]},
     "torch.__config__": {"show": _configuration, "parallel_info": _threads},
-    "torch.autograd": {"Variable": Variable},
+    "torch.autograd": {"Variable": Variable, "kineto_available": _no},
     "torch.utils.checkpoint": {
         "get_device_states": lambda *args: ([], []), "set_device_states": _none, "check_backward_validity": _none,
     },
@@ -374,7 +374,7 @@ PRESENT: dict[str, dict[str, Any]] = {
         "from_dlpack": from_dlpack, "to_dlpack": Tensor.__dlpack__, "DLDeviceType": DLDeviceType,
     },
     "torch.autograd.profiler": {"record_function": record_function},
-    "torch.profiler": {"record_function": record_function},
+    "torch.profiler": {"record_function": record_function, "kineto_available": _no},
     "torch.nn._reduction": {"get_enum": get_enum},
     "torch.nn.modules.module": {"_IncompatibleKeys": IncompatibleKeys, "_EXTRA_STATE_KEY_SUFFIX": "_extra_state"},
     "torch.random": {"get_rng_state": get_rng_state, "set_rng_state": set_rng_state, "fork_rng": _fork_rng},

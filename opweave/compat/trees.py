@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import optree
 from optree import registry
@@ -25,6 +26,8 @@ def tree_flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tup
 
 def tree_unflatten(leaves: Any, treespec: Any) -> Any:
     """What `tree_flatten` took apart, with other leaves."""
+    if type(treespec) is TreeSpec:
+        return treespec.unflatten(list(leaves))
     return optree.tree_unflatten(treespec, leaves)
 
 
@@ -78,8 +81,88 @@ def arg_tree_leaves(*args: Any, **kwargs: Any) -> list[Any]:
     return [leaf for value in (*args, *kwargs.values()) for leaf in tree_leaves(value)]
 
 
-#: The classes that were registered, as PyTorch's table has them.
-SUPPORTED_NODES: dict[type, Any] = {}
+class NodeDef(NamedTuple):
+    """How instances of a class are taken apart, into children and a context, and made again."""
+
+    type: Any
+    flatten_fn: Callable[[Any], tuple[Any, Any]]
+    unflatten_fn: Callable[[Any, Any], Any]
+    flatten_with_keys_fn: Any = None
+
+
+def _of_keys(make: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
+    return lambda value: ([*value.values()], [*value]), make
+
+
+#: The classes that are taken apart, as PyTorch's table has them: containers, and those that were registered.
+SUPPORTED_NODES: dict[Any, NodeDef] = {
+    kind: NodeDef(kind, *how)
+    for kind, how in {
+        dict: _of_keys(lambda children, keys: dict(zip(keys, children, strict=True))),
+        list: (lambda value: (value, None), lambda children, _: list(children)),
+        tuple: (lambda value: (list(value), None), lambda children, _: tuple(children)),
+        collections.namedtuple: (lambda value: (list(value), type(value)), lambda children, kind: kind(*children)),
+        collections.OrderedDict: _of_keys(
+            lambda children, keys: collections.OrderedDict(zip(keys, children, strict=True))
+        ),
+        collections.defaultdict: (
+            lambda value: ([*value.values()], (value.default_factory, [*value])),
+            lambda children, context: collections.defaultdict(context[0], zip(context[1], children, strict=True)),
+        ),
+        collections.deque: (
+            lambda value: (list(value), value.maxlen), lambda children, most: collections.deque(children, most)
+        ),
+    }.items()
+}  # fmt: skip
+
+
+def _get_node_type(tree: Any) -> Any:
+    """The class that `SUPPORTED_NODES` has an object under."""
+    kind = type(tree)
+    return collections.namedtuple if issubclass(kind, tuple) and hasattr(kind, "_fields") else kind
+
+
+class _Specs(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type.__instancecheck__(cls, instance) or isinstance(instance, optree.PyTreeSpec)
+
+
+class TreeSpec(metaclass=_Specs):
+    """What holds leaves, written out: a class of `SUPPORTED_NODES`, its context, and this of each child.
+
+    `tree_flatten` gives optree's, which are instances, too.
+    """
+
+    def __init__(self, type: Any, context: Any, children_specs: list[TreeSpec]) -> None:
+        self.type, self.context, self.children_specs = type, context, children_specs
+        self.num_children = len(children_specs)
+        self.num_leaves: int = 1 if type is None else sum(each.num_leaves for each in children_specs)
+
+    def is_leaf(self) -> bool:
+        """Whether it holds nothing: it stands for a leaf."""
+        return self.type is None
+
+    def unflatten(self, leaves: list[Any]) -> Any:
+        """A tree with these leaves."""
+        if len(leaves) != self.num_leaves:
+            raise ArgumentError("tree_unflatten: another number of leaves", got=f"{len(leaves)} for {self.num_leaves}")
+        if self.type is None:
+            return leaves[0]
+        children, begin = [], 0
+        for each in self.children_specs:
+            children.append(each.unflatten(leaves[begin : begin + each.num_leaves]))
+            begin += each.num_leaves
+        return SUPPORTED_NODES[self.type].unflatten_fn(children, self.context)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is TreeSpec and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]  # what it holds may change
+
+
+def LeafSpec() -> TreeSpec:  # PyTorch's name
+    """What stands for a leaf."""
+    return TreeSpec(None, None, [])
 
 
 def register_pytree_node(
@@ -105,7 +188,7 @@ def register_pytree_node(
         lambda context, children: unflatten_fn(list(children), context),
         namespace=vars(registry)["__GLOBAL_NAMESPACE"],
     )
-    SUPPORTED_NODES[cls] = (flatten_fn, unflatten_fn)
+    SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn)
 
 
 def register_dataclass(cls: type, *, field_names: Any = None, drop_field_names: Any = None, **_: Any) -> None:
@@ -127,7 +210,9 @@ def register_constant(cls: type) -> None:
 NAMES: dict[str, Any] = {
     name: value for name, value in globals().items()
     if callable(value) and getattr(value, "__module__", None) == __name__ and not name.startswith("_")
-} | {"SUPPORTED_NODES": SUPPORTED_NODES, "_register_pytree_node": register_pytree_node}  # fmt: skip
+} | {
+    "SUPPORTED_NODES": SUPPORTED_NODES, "_register_pytree_node": register_pytree_node,
+    "_get_node_type": _get_node_type,
+}  # fmt: skip
 NAMES["PyTree"] = Any
-NAMES["TreeSpec"] = optree.PyTreeSpec
 NAMES["treespec_leaf"] = functools.partial(optree.treespec_leaf, **_WHOLE)
