@@ -55,7 +55,7 @@ class _Module(Channels):
             _HEAD, self._masked_load(), self._narrow(), self._several(), self._pairs(),
             *self._micros(), self._copy(), self._zero(), self._fill(), self._plan(),
             self._columns(), self._filters(), self._turned(), self._scatter(), self._ordered(),
-            self._survey(), self._careful(), self._correlate(),
+            self._survey(), self._careful(), self._look(), self._correlate(),
             *([] if self.kind.tiles else [self._correlate_planes()]), self._dots(), self._weight(), self._gather(),
             self._depthwise(), self._depthwise_weight(), self._lanes(), self._lane_forward(),
             self._lane_weight(), self._lane_adjoint(), self._entry(),

@@ -103,7 +103,10 @@ class Packing(Filters):
                     with f.when(seen):
                         at = image * in_n + uz * in0 + uy * in1 + seen_from * in2
                         rows = [self._stored_at(f, channel, at) for channel in channels]
+                        later = [self._stored_at(f, row, c["in_c"] * (2 * len(rows))) for row in rows]
                         with f.when(apart.equals(1)), f.loop(0, pitch, self.lanes) as i:
+                            for of in later:
+                                self._ahead(f, self._stored_at(f, of, i))
                             keep([self._inside(f, t, of, i) for of in rows], self._at(f, row, i))
                         halved = step.equals(2).both(in2.equals(1))
                         last = (phase - 1) // self.lanes * self.lanes
@@ -111,6 +114,8 @@ class Packing(Filters):
                             # Every other number of two registers, from the end: what is written beyond it is where
                             # the others begin.
                             i = last - k
+                            for of in later:
+                                self._ahead(f, self._stored_at(f, of, i * 2))
                             found = [[self._inside(f, t, of, i * 2 + k) for k in (0, self.lanes)] for of in rows]
                             for p, to in enumerate((row, second)):
                                 keep([self._halved(f, parts, p) for parts in found], self._at(f, to, i))
@@ -229,9 +234,11 @@ class Packing(Filters):
         t["panels"] = filled.value + (lane.value > 0).choose(1, 0)
         taps, weights = t.pointer("taps"), t.pointer("weights")
         tap = f.variable(0)
+        t["sees"] = c["window"]
         with f.loop(0, c["taps0"]) as tz:
             with f.loop(0, c["taps1"]) as ty:
                 with f.loop(0, c["taps2"]) as tx:
+                    f.store(tap.value, t.pointer("seen"), tap.value)
                     along = tx * c["dstep2"]
                     row = tz * c["dstep0"] * tap_rows.value + ty * c["dstep1"]
                     offset = row * pitch + along % s2 * phase + along // s2
@@ -272,7 +279,7 @@ class Packing(Filters):
         panels = places.up(panel) + 1
         window, step = c["window"].most(1), c["step2"]
         sizes = {
-            "pieces": places * PIECE, "taps": window, "weights": window, "edges": step * 2,
+            "pieces": places * PIECE, "taps": window, "weights": window, "seen": window, "edges": step * 2,
             "masks": self._masks(c["pitch"]), "counts": panels * 2,
             "ins": panels * panel * 3, "outs": panels * panel * 3,
         }  # fmt: skip
@@ -315,10 +322,13 @@ class Packing(Filters):
         panel, panels, in2, in_c = t["panel"], t["panels"], c["in2"], c["in_c"]
         scratch = t.pointer("scratch")
         second = self._at(f, scratch, t["plane"])
+        sees, seen = t["sees"], t.pointer("seen")
+        some = sees < window
 
         with f.loop(r0 // window, r1.up(window)) as channel:
             begin = channel * window
-            first, last = (r0 - begin).most(0), (r1 - begin).least(window)
+            first, last = (r0 - begin).most(0), (r1 - begin).least(sees)
+            start = some.choose((channel - r0 // window) * sees, begin - r0)
             with f.when(direct.denied()):
                 self._put_channels(f, c, "%t", "%base", channel, scratch, second, paired=paired)
             with f.loop(0, panels) as j:
@@ -346,8 +356,8 @@ class Packing(Filters):
                             place = self._at(f, row, f.load(one, 1))
                             f.line(f"call void @spaced.pairs(ptr {place}, ptr {of}, ptr {other}, i64 {f.load(one, 2)})")
                 with f.when(direct.denied()), f.loop(first, last) as tap:
-                    row = self._at(f, "%to", j * far + (begin + tap - r0) * pitch)
-                    shifted = self._at(f, scratch, f.load(taps, tap))
+                    row = self._at(f, "%to", j * far + (start + tap) * pitch)
+                    shifted = self._at(f, scratch, f.load(taps, f.load(seen, tap)))
                     with f.loop(0, count) as q:
                         one = f.at(runs, q * 3)
                         of = self._at(f, shifted, f.load(one, 0))

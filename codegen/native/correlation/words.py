@@ -23,7 +23,7 @@ _DERIVED = (
 #: What a program keeps of its block.
 BLOCK = (
     "pieces", "taps", "weights", "edges", "counts", "ins", "outs", "scratch", "found", "panels", "panel", "memory",
-    "phase", "pitch", "begin", "plane", "masks",
+    "phase", "pitch", "begin", "plane", "masks", "seen", "sees",
 )  # fmt: skip
 CORRELATE, WEIGHT, DEPTHWISE, DEPTHWISE_WEIGHT, DEPTHWISE_ADJOINT = range(5)
 #: Terms that are summed in registers, and the distance of rows of the left operand: not a power of two, or rows would
