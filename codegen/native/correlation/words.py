@@ -19,13 +19,14 @@ _DERIVED = (
     "window", "image", "places", "terms", "depth", "width", "blocks", "height", "row_blocks", "splits", "stretch",
     "phase", "pitch", "direct", "plain", "partial", "packed", "odd", "deep", "failed",
     "line", "planes", "blocked", "late", "paired",
+    "given", "span", "down", "across",
 )  # fmt: skip
 #: What a program keeps of its block.
 BLOCK = (
     "pieces", "taps", "weights", "edges", "counts", "ins", "outs", "scratch", "found", "panels", "panel", "memory",
     "phase", "pitch", "begin", "plane", "masks", "seen", "sees",
 )  # fmt: skip
-CORRELATE, WEIGHT, DEPTHWISE, DEPTHWISE_WEIGHT, DEPTHWISE_ADJOINT = range(5)
+CORRELATE, WEIGHT, DEPTHWISE, DEPTHWISE_WEIGHT, DEPTHWISE_ADJOINT, SPREAD = range(6)
 #: Terms that are summed in registers, and the distance of rows of the left operand: not a power of two, or rows would
 #: lie in the same lines of the cache.
 DEPTH, _GAP = 256, 16
