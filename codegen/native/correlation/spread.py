@@ -17,13 +17,12 @@ from opweave.codegen.native.objects import UNTUNED
 
 #: What a program keeps: its group, image, channels and part of the input; where memory of its own is.
 _OWN = (
-    "g", "n", "from", "some", "u0", "u1", "v0", "v1", "filled", "runs", "table", "slab", "left", "sums", "planes",
+    "g", "n", "until", "from", "some", "u0", "u1", "v0", "v1", "filled", "runs", "table", "slab", "left", "sums", "planes",
 )  # fmt: skip
-#: What a run of places is: its first lane, how many there are, and the place.
-_RUN = 5
-#: Panels of a block; numbers that a program holds of its part of the input; places that a program has, at least, and
-#: the most of a row.
-_PANELS, _HELD, _LEAST, _LONG = 2, 1 << 16, 96, 1024
+#: What a run of places is: its first lane, how many there are, the image and the place.
+_RUN = 6
+#: Numbers that a program holds of its part of the input; places that a program has, at least, and the most of a row.
+_HELD, _LEAST, _LONG = 1 << 16, 96, 1024
 
 
 class Spread(Planes):
@@ -62,21 +61,36 @@ class Spread(Planes):
         least = (reaches[1] * 4).most(s["step1"] * (f.const(_LEAST) // s["count2"] + 1))
         down = down.most(least).least(sizes[1])
         down = sizes[1].up(sizes[1].up(down))
-        width = (c["places"].up(self.lanes) * self.lanes).least(_PANELS * self.wide)
+        places = s["count0"]
+        for d, part in ((1, down), (2, across)):
+            places = places * s[f"count{d}"].least((part + reaches[d]) // s[f"step{d}"] + 1)
+        # Images of few places are computed together.
+        image = sizes[0] * down * step * phase
+        whole = across_parts.equals(1).both(sizes[1] <= down)
+        several = (f.const(_LEAST) // places.most(1)).least(f.const(2 * _HELD) // (each * image)).most(1)
+        several = whole.choose(several.least(s["n"]), 1)
+        several = s["n"].up(s["n"].up(several))
+        places = places * several
+        vectors = places.up(self.lanes)
+        # Whole panels of three or of two registers, as one alone takes the time of two.
+        six, five = vectors % 6, vectors % 5
+        of_six = six.equals(1).either(six.equals(4)).denied()
+        of_five = five.equals(1).either(five.equals(4)).denied()
+        width = of_six.choose(6, (vectors & 1).equals(0).choose(4, of_five.choose(5, 6))).least(vectors) * self.lanes
         for name, value in {
             "height": each * span, "row_blocks": row_blocks, "width": width, "down": down, "across": across,
-            "phase": phase, "line": pad, "stretch": sizes[0] * down * step * phase, "splits": across_parts,
-            "blocks": sizes[1].up(down),
+            "phase": phase, "line": pad, "stretch": image * several, "splits": across_parts,
+            "blocks": sizes[1].up(down), "several": several,
         }.items():  # fmt: skip
             c[name] = value
-        return others * across_parts * sizes[1].up(down)
+        return s["n"].up(several) * s["groups"] * row_blocks * across_parts * sizes[1].up(down)
 
     def _spread_task(self) -> str:
         """Programs of the adjoint: some channels of a part of an image each."""
         f, c = self._task("spread", UNTUNED)
         s = Record(f, c.pointer("given"), FIELDS)
         width, height, span, stretch = c["width"], c["height"], c["span"], c["stretch"]
-        panel = width.least(self.wide)
+        panel = width.equals(4 * self.lanes).choose(2 * self.lanes, width.least(self.wide))
         far = c["depth"].most(amx.ROWS) * self.wide + self.lanes
         t, record = self._block(f, c, width, panel)
         own = Record(f, f.room(f"[{len(_OWN)} x i64]"), _OWN)
@@ -94,7 +108,8 @@ class Spread(Planes):
         self._need(f, c, record, *memory.values())
         record["plane"], record["sees"] = 0, 1
         f.store(0, record.pointer("seen"), 0)
-        down, across, rows, images = c["down"], c["across"], s["rows"], c["n"]
+        down, across, rows, several = c["down"], c["across"], s["rows"], c["several"]
+        images = c["n"].up(several)
         sizes = [s[f"hi{d}"] - s[f"lo{d}"] for d in range(3)]
         counts = [s[f"count{d}"] for d in range(3)]
         in0, in1, in2 = (c[f"in{d}"] for d in range(3))
@@ -105,12 +120,13 @@ class Spread(Planes):
         with f.loop(f.param("start"), f.param("end")) as i:
             v0, u0 = i % parts * across, i // parts % bands * down
             rest = i // parts // bands
-            n, first = rest % images, rest // images % row_blocks * each
+            n, first = rest % images * several, rest // images % row_blocks * each
+            until = (n + several).least(c["n"])
             g = rest // images // row_blocks
             u1, v1 = (u0 + down).least(sizes[1]), (v0 + across).least(sizes[2])
             some = each.least(rows - first)
             for name, value in {
-                "g": g, "n": n, "from": first, "some": some, "u0": u0, "u1": u1, "v0": v0, "v1": v1, "filled": 0,
+                "g": g, "n": n, "until": until, "from": first, "some": some, "u0": u0, "u1": u1, "v0": v0, "v1": v1, "filled": 0,
                 "runs": 0,
             }.items():  # fmt: skip
                 own[name] = value
@@ -124,7 +140,7 @@ class Spread(Planes):
                     self._vstore(f, value, self._at(f, memory["planes"], channel * stretch + k))
             (ya, yb), (xa, xb) = (self._seen_by(s, d, a, b) for d, a, b in ((1, u0, u1), (2, v0, v1)))
             f.store(0, record.pointer("counts"), 0)
-            with f.loop(0, counts[0]) as z, f.loop(ya, yb) as y:
+            with f.loop(n, until) as image, f.loop(0, counts[0]) as z, f.loop(ya, yb) as y:
                 x, left = f.variable(xa), f.variable(xb - xa)
                 with f.repeat(left):
                     lane = own["filled"]
@@ -132,13 +148,13 @@ class Spread(Planes):
                     count = left.value.least(((j + 1) * panel).least(width) - lane)
                     have = f.load(record.pointer("counts"), j * 2)
                     run = f.at(record.pointer("ins"), j * (panel * 3) + have * 3)
-                    source = n * c["in_n"] + z * in0 + y * in1 + x.value * in2
+                    source = image * c["in_n"] + z * in0 + y * in1 + x.value * in2
                     for k, word in enumerate((source, lane - j * panel, count)):
                         f.store(word, run, k)
                     f.store(have + 1, record.pointer("counts"), j * 2)
                     number = own["runs"]
                     to = f.at(memory["table"], number * _RUN)
-                    for k, word in enumerate((lane, count, z, y, x.value)):
+                    for k, word in enumerate((lane, count, image - n, z, y, x.value)):
                         f.store(word, to, k)
                     own["runs"], own["filled"] = number + 1, lane + count
                     x.set(x.value + count)
@@ -214,7 +230,7 @@ class Spread(Planes):
         # Places before the first one are counted from far enough before it, for a quotient of whole numbers.
         far = lows[2].up(step)
         with f.loop(0, own["runs"]) as i:
-            lane, count, z, y, x = (f.load(f.at(table, i * _RUN), k) for k in range(_RUN))
+            lane, count, image, z, y, x = (f.load(f.at(table, i * _RUN), k) for k in range(_RUN))
             whole = count & -self.lanes
             rest = count - whole
             mask = self._below(f, rest)
@@ -222,14 +238,13 @@ class Spread(Planes):
             with f.loop(0, taps[0]) as tz, f.loop(0, taps[1]) as ty:
                 uz, uy = z * steps[0] + tz * apart[0] - lows[0], y * steps[1] + ty * apart[1] - lows[1]
                 inside = (uz >= 0).both(uz < depth).both(uy >= u0).both(uy < u1)
-                row = (uz * high + uy - u0) * (step * phase) + begin
-                with f.when(inside), f.loop(0, some) as channel:
-                    plane = self._at(f, planes, channel * stretch + row)
-                    of = self._at(f, sums, (channel * span + (tz * taps[1] + ty) * taps[2]) * width + lane)
-                    with f.loop(0, taps[2]) as tx:
-                        along = tx * apart[2] + far * step - lows[2]
-                        to = self._at(f, plane, along % step * phase + along // step)
-                        own_ = self._at(f, of, tx * width)
+                row = ((image * depth + uz) * high + uy - u0) * (step * phase) + begin
+                with f.when(inside), f.loop(0, taps[2]) as tx:
+                    along = tx * apart[2] + far * step - lows[2]
+                    begins = self._at(f, planes, row + along % step * phase + along // step)
+                    of = self._at(f, sums, ((tz * taps[1] + ty) * taps[2] + tx) * width + lane)
+                    with f.loop(0, some) as channel:
+                        to, own_ = self._at(f, begins, channel * stretch), self._at(f, of, channel * (span * width))
                         with f.loop(0, whole, self.lanes) as k:
                             place = self._at(f, to, k)
                             new = f.op(
@@ -255,13 +270,19 @@ class Spread(Planes):
         long, out2 = own["v1"] - v0, c["out2"]
         base = self._stored_at(
             f, c.pointer("output"),
-            own["n"] * c["out_n"] + own["g"] * c["out_g"] + own["from"] * c["out_m"] + u0 * c["out1"] + v0 * out2,
+            own["g"] * c["out_g"] + own["from"] * c["out_m"] + u0 * c["out1"] + v0 * out2,
         )  # fmt: skip
-        n = self.lanes
+        n, first = self.lanes, own["n"]
         beside = out2.equals(1)
-        with f.loop(0, own["some"]) as channel, f.loop(0, depth) as z, f.loop(0, u1 - u0) as y:
-            of = self._at(f, own.pointer("planes"), channel * stretch + (z * high + y) * (step * phase) + pad)
-            to = self._stored_at(f, base, channel * c["out_m"] + z * c["out0"] + y * c["out1"])
+        with (
+            f.loop(0, own["some"]) as channel, f.loop(first, own["until"]) as image, f.loop(0, depth) as z,
+            f.loop(0, u1 - u0) as y,
+        ):  # fmt: skip
+            row = ((image - first) * depth + z) * high + y
+            of = self._at(f, own.pointer("planes"), channel * stretch + row * (step * phase) + pad)
+            to = self._stored_at(
+                f, base, image * c["out_n"] + channel * c["out_m"] + z * c["out0"] + y * c["out1"]
+            )  # fmt: skip
             single, double = beside.both(step.equals(1)), beside.both(step.equals(2))
             with f.when(single), f.loop(0, long, n) as x:
                 self._put_several(f, self._vload(f, self._at(f, of, x)), self._stored_at(f, to, x), long - x)

@@ -19,7 +19,7 @@ _DERIVED = (
     "window", "image", "places", "terms", "depth", "width", "blocks", "height", "row_blocks", "splits", "stretch",
     "phase", "pitch", "direct", "plain", "partial", "packed", "odd", "deep", "failed",
     "line", "planes", "blocked", "late", "paired",
-    "given", "span", "down", "across",
+    "given", "span", "down", "across", "several",
 )  # fmt: skip
 #: What a program keeps of its block.
 BLOCK = (
