@@ -57,7 +57,7 @@ class _Module(Channels):
             *self._micros(), self._copy(), self._zero(), self._fill(), self._plan(),
             self._columns(), self._filters(), self._turned(), self._scatter(), self._ordered(),
             self._survey(), self._careful(), self._look(), self._correlate(),
-            *([] if self.kind.tiles else [self._correlate_planes()]), self._spread_task(), self._dots(), self._weight(), self._gather(),
+            *([] if self.kind.tiles else [self._correlate_planes()]), self._spread_task(), self._single_filters(), self._single_rows(), self._dots(), self._weight(), self._gather(),
             self._depthwise(), self._depthwise_weight(), self._lanes(), self._lane_forward(),
             self._lane_weight(), self._lane_adjoint(), self._entry(),
             '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}',
@@ -141,6 +141,18 @@ class _Module(Channels):
 
         work_ = places * rows * groups * channels
         some = (places > 0).both(rows > 0).both(groups > 0)
+        single = self._single(c, inside)
+        correlation, gradient = (single.both(kind.equals(of)) for of in (CORRELATE, WEIGHT))
+        by_filters = correlation.both(self._by_filters(c))
+        by_rows = correlation.both(by_filters.denied()).both(self._by_rows(f, c))
+        by_products = gradient.both(self._by_products(c))
+        with f.when(by_filters.both(some)):
+            go("single.filters", self._programs_by_filters(c), places * channels * 32)
+        for which, of_weight in ((by_rows, False), (by_products, True)):
+            with f.when(which.both(some)):
+                programs = self._tell(f, c, gradient=of_weight)
+                go("single.rows", programs, (places * channels * rows // programs).most(1))
+        some = some.both(by_filters.either(by_rows).denied())
         beside = held(c)
         by_lanes = kind.equals(DEPTHWISE).both(beside).both(groups >= self.lanes)
         # There are programs for two threads, at least.
@@ -231,7 +243,7 @@ class _Module(Channels):
             c["terms"] = each
             programs = self._parts(f, c)
             go("spread", programs, (work_ // programs.most(1)).most(1))
-        with f.when(kind.equals(WEIGHT).both(rows > 0).both(terms > 0)):
+        with f.when(kind.equals(WEIGHT).both(by_products.denied()).both(rows > 0).both(terms > 0)):
             row_blocks = terms.up(DEPTH)
             height = terms.up(row_blocks * self.high) * self.high
             row_blocks = terms.up(height)

@@ -14,12 +14,18 @@ FIELDS = (
     "w_g", "w_m", "w_c", "out_n", "out_g", "out_m",
     *(f"{name}{d}" for d in range(3) for name in ("count", "step", "taps", "dstep", "lo", "hi", "in", "out", "w")),
 )  # fmt: skip
+#: Of products of rows of numbers side by side: where operands and results lie, and how many there are.
+TOLD = (
+    "left", "right", "to", "added", "left_i", "left_k", "right_k", "to_i", "count_i", "count_k", "count_j", "left_g",
+    "right_g", "to_g",
+)  # fmt: skip
 #: What follows from them.
 _DERIVED = (
     "window", "image", "places", "terms", "depth", "width", "blocks", "height", "row_blocks", "splits", "stretch",
     "phase", "pitch", "direct", "plain", "partial", "packed", "odd", "deep", "failed",
     "line", "planes", "blocked", "late", "paired",
     "given", "span", "down", "across", "several",
+    *(f"told_{name}" for name in TOLD),
 )  # fmt: skip
 #: What a program keeps of its block.
 BLOCK = (
