@@ -154,7 +154,7 @@ class Programs(Packing):
         return f.end()
 
     def _look(self) -> str:
-        """Which taps see something from the places [p0, p1); a table of their columns and terms, if some see nothing."""
+        """Which taps see something from the places [p0, p1); a table of columns and terms, if some see nothing."""
         f, c, t = self._open("look", "i64 p0", "i64 p1", "ptr table")
         p0, last, image = f.param("p0"), f.param("p1") - 1, c["image"]
         window, seen, found, tap = c["window"], t.pointer("seen"), f.variable(0), f.variable(0)

@@ -15,9 +15,10 @@ from opweave.codegen.native.correlation.words import ENOUGH, FIELDS, PITCH, TALL
 from opweave.codegen.native.emitting import Function, Int
 from opweave.codegen.native.objects import UNTUNED
 
-#: What a program keeps: its group, image, channels and part of the input; where memory of its own is.
+#: What a program keeps: its group, images, channels and part of the input; where memory of its own is.
 _OWN = (
-    "g", "n", "until", "from", "some", "u0", "u1", "v0", "v1", "filled", "runs", "table", "slab", "left", "sums", "planes",
+    "g", "n", "until", "from", "some", "u0", "u1", "v0", "v1", "filled", "runs", "table", "slab", "left", "sums",
+    "planes",
 )  # fmt: skip
 #: What a run of places is: its first lane, how many there are, the image and the place.
 _RUN = 6
@@ -57,7 +58,8 @@ class Spread(Planes):
         pad = reaches[2] // step + 2
         phase = across // step + pad * 2
         across_parts = sizes[2].up(across)
-        down = (f.const(_HELD) // (each * sizes[0] * step * phase)).least(sizes[1].up(f.const(ENOUGH).up(others * across_parts)))
+        bands = f.const(ENOUGH).up(others * across_parts)
+        down = (f.const(_HELD) // (each * sizes[0] * step * phase)).least(sizes[1].up(bands))
         least = (reaches[1] * 4).most(s["step1"] * (f.const(_LEAST) // s["count2"] + 1))
         down = down.most(least).least(sizes[1])
         down = sizes[1].up(sizes[1].up(down))
@@ -126,8 +128,8 @@ class Spread(Planes):
             u1, v1 = (u0 + down).least(sizes[1]), (v0 + across).least(sizes[2])
             some = each.least(rows - first)
             for name, value in {
-                "g": g, "n": n, "until": until, "from": first, "some": some, "u0": u0, "u1": u1, "v0": v0, "v1": v1, "filled": 0,
-                "runs": 0,
+                "g": g, "n": n, "until": until, "from": first, "some": some, "u0": u0, "u1": u1, "v0": v0, "v1": v1,
+                "filled": 0, "runs": 0,
             }.items():  # fmt: skip
                 own[name] = value
             with f.loop(0, some) as channel:
@@ -233,7 +235,7 @@ class Spread(Planes):
             lane, count, image, z, y, x = (f.load(f.at(table, i * _RUN), k) for k in range(_RUN))
             whole = count & -self.lanes
             rest = count - whole
-            mask = self._below(f, rest)
+            mask, bits = self._below(f, rest), f"<{self.lanes} x i1>"
             begin = pad + x - far - v0 // step
             with f.loop(0, taps[0]) as tz, f.loop(0, taps[1]) as ty:
                 uz, uy = z * steps[0] + tz * apart[0] - lows[0], y * steps[1] + ty * apart[1] - lows[1]
@@ -254,9 +256,7 @@ class Spread(Planes):
                         with f.when(rest > 0):
                             place = self._at(f, to, whole)
                             more = self._vload(f, self._at(f, own_, whole))
-                            more = f.op(
-                                f"select <{self.lanes} x i1> {mask}, {self.vector} {more}, {self.vector} zeroinitializer"
-                            )
+                            more = f.op(f"select {bits} {mask}, {self.vector} {more}, {self.vector} zeroinitializer")
                             self._vstore(f, f.op(f"fadd {self.vector} {self._vload(f, place)}, {more}"), place)
         return f.end()
 
