@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -10,7 +11,8 @@ import numpy as np
 import pytest
 
 import opweave as ow
-from opweave.codegen.native import pool
+from opweave.codegen import convolution
+from opweave.codegen.native import correlation, llvm, objects, pool
 
 aten = ow.ops.aten
 Array = np.ndarray[Any, Any]
@@ -84,6 +86,8 @@ BLIND = [
     Shape(2, 6, 9, (1, 1)),
     Shape(1, 300, 12, (40,), padding=20, dilation=20),
     Shape(1, 8, 8, (5, 5), padding=7, dilation=1),
+    # Behind, taps of a phase of the gradient by the input see nothing.
+    Shape(1, 8, 9, (12, 12), 2, 2, 1, 2),
 ]
 #: Adjoints as one product: strides, few channels, more results than places; parts of a large image, several small ones.
 SPREAD = [
@@ -110,6 +114,13 @@ SINGLE = [
         (2, 1, 1, 3, 2), (3, 64, 65, 1, 1), (1, 16, 64, 1, 3),
     ]
 ]  # fmt: skip
+#: One tap where the channels of a place may lie side by side.
+TURNED = [
+    Shape(2, 40, 33, (14, 9), 1, 1, 0),
+    Shape(1, 302, 7, (5, 30), 1, 1, 0),
+    Shape(3, 14, 70, (9, 9), 1, 2, 0, 1, 2),
+    Shape(2, 1, 20, (33, 3), 1, 1, 0),
+]
 TOLERANCE = {"float32": 4e-6, "float64": 4e-14, "float16": 2e-3, "bfloat16": 1e-2}
 
 
@@ -145,8 +156,8 @@ def test_results_and_gradients_follow_the_definition(dtype: str, shape: Shape) -
         close(found, exact, dtype)
 
 
-@pytest.mark.parametrize("shape", [BLIND[0], SPREAD[0], SPREAD[7], SPREAD[8], SINGLE[2]], ids=name_of)
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("shape", [BLIND[0], SPREAD[0], SPREAD[7], SPREAD[8], SINGLE[2], *TURNED], ids=name_of)
+@pytest.mark.parametrize("dtype", TOLERANCE)
 def test_operands_lie_as_they_like(dtype: str, shape: Shape) -> None:
     given = [ow.from_numpy(array).to(getattr(ow, dtype)) for array in shape.drawn()]
     last = [t.contiguous(memory_format=ow.channels_last) for t in given]
@@ -214,3 +225,28 @@ def test_a_batch_may_be_empty() -> None:
         out, of_x, of_w = results_of(shape, *given)
         assert out.numel() == of_x.numel() == 0
         assert not of_w.any()
+
+
+@pytest.mark.skipif(not llvm.host().streams, reason="registers of other widths")
+@pytest.mark.parametrize("bits", [128, 256, 512])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_machines_with_less_compute_the_same(dtype: str, bits: int) -> None:
+    if bits > llvm.host().vector_bits:
+        pytest.skip("this machine has no such registers")
+    kind = getattr(ow, dtype)
+    name = convolution.symbol(kind)
+    source = correlation.source(correlation.Kind(convolution.STORED[kind], bits, 32 if bits == 512 else 16))
+    code = objects.load(
+        llvm.compile_object(source, level=objects.PROMOTED), (name,), imports={"opweave_run": pool.run_address()}
+    )
+    run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(code.address(name))
+    for shape in (*BLIND, *SPREAD, *SINGLE):
+        x, w, y = (ow.from_numpy(array).to(kind) for array in shape.drawn())
+        exact = shape.exact(*wide([x, w, y]))
+        for form, a, b, right in (("forward", x, w, exact[0]), ("input", y, w, exact[1]), ("weight", y, x, exact[2])):
+            out = ow.full(right.shape, float("nan"), dtype=kind)
+            parts = [(t.data_ptr(), t.shape, t.stride()) for t in (out, a, b)]
+            for words in convolution.words_of(form, kind, *parts, None, shape.groups, shape.steps):
+                packed = (ctypes.c_int64 * len(words))(*words)
+                assert run(ctypes.addressof(packed)) == 0
+            close(out, right, dtype)

@@ -103,7 +103,8 @@ class _Module(Channels):
         phase = reach.up(c["step2"])
         inside = f.const(0).equals(0)
         for d in range(3):
-            inside = inside.both((c[f"lo{d}"] <= 0).both(c[f"hi{d}"] > (counts[d] - 1) * c[f"step{d}"]))
+            end = (counts[d] - 1) * c[f"step{d}"] + (taps[d] - 1).most(0) * c[f"dstep{d}"]
+            inside = inside.both((c[f"lo{d}"] <= 0).both(c[f"hi{d}"] > end))
         lone = (kind >= DEPTHWISE).both(spread.denied())
         steps = f.const(0).equals(0)
         for d in range(3):

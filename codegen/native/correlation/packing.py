@@ -325,6 +325,10 @@ class Packing(Filters):
         sees, seen = t["sees"], t.pointer("seen")
         some = sees < window
 
+        last_ = direct.both(in_c.equals(1)).both(in2.equals(1).denied())
+        with f.when(last_), f.loop(0, panels) as j:
+            self._turn_columns(f, c, (r0, r1), f.load(counts, j * 2), f.at(ins, j * (panel * 3)), j * far, pitch, paired=paired)
+        f.leave(last_)
         with f.loop(r0 // window, r1.up(window)) as channel:
             begin = channel * window
             first, last = (r0 - begin).most(0), (r1 - begin).least(sees)
@@ -341,6 +345,9 @@ class Packing(Filters):
                         given = self._stored_at(f, "%base", channel * in_c)
                         with f.loop(0, count) as q:
                             one = f.at(runs, q * 3)
+                            later = self._stored_at(f, given, in_c * 4 + f.load(one, 0))
+                            for line in range(3):
+                                self._ahead(f, self._stored_at(f, later, line * 64 // self._item_stored()))
                             of, place = self._stored_at(f, given, f.load(one, 0)), self._at(f, to, f.load(one, 1))
                             f.line(f"call void @spaced(ptr {place}, ptr {of}, i64 {in2}, i64 {f.load(one, 2)})")
 
@@ -367,6 +374,36 @@ class Packing(Filters):
                         with f.loop(self.lanes, long, self.lanes) as i:
                             self._vstore(f, self._vload(f, self._at(f, of, i)), self._at(f, to, i))
         return f.end()
+
+    def _turn_columns(
+        self, f: Function, c: Record, rows: tuple[Int, Int], count: Int, runs: str, to: Int, pitch: Int, *, paired: bool
+    ) -> None:  # fmt: skip
+        """Put a panel's columns where the channels of a place lie side by side: squares of them are turned around."""
+        (r0, r1), n, in2 = rows, self.lanes, c["in2"]
+        channels = c["channels"]
+        with f.loop(0, count) as q, f.loop(r0, r1, n) as k:
+            source, lane, long = (f.load(f.at(runs, q * 3), i) for i in range(3))
+            with f.loop(0, long, n) as i:
+                found: list[str] = []
+                for r in range(n):
+                    place = (i + r).least(long - 1) * in2 + source
+                    if paired:
+                        of = self._stored_at(f, "%base", place + k * 2)
+                        mask = self._below(f, (channels - k * 2).least((r1 - k) * 2), 2 * n)
+                        kind = f"<{2 * n} x i16>"
+                        bits = f.op(
+                            f"call {kind} @llvm.masked.load.v{2 * n}i16.p0(ptr align 2 {of}, <{2 * n} x i1> {mask},"
+                            f" {kind} zeroinitializer)"
+                        )
+                        found.append(f.op(f"bitcast {kind} {bits} to {self.vector}"))
+                    else:
+                        of = self._stored_at(f, "%base", place + k)
+                        found.append(f.op(f"call {self.vector} @first(ptr {of}, i64 {r1 - k})"))
+                # Nothing is written beyond a run, since that of the next row may be there.
+                for r, value in enumerate(self._transposed(f, found)):
+                    with f.when(k + r < r1):
+                        there = self._at(f, "%to", to + (k + r - r0) * pitch + lane + i)
+                        self._put_first(f, value, there, long - i)
 
     def _put_channels(
         self, f: Function, c: Record, t: str, base: str, channel: Int, to: str, second: str, *, paired: bool
@@ -438,6 +475,17 @@ class Packing(Filters):
         count = f.load(counts, j * 2 + 1)
         runs = f.at(outs, j * (panel * 3))
         some = f.room(f"<{self.lanes} x {self.stored}>")
+        last = out_m.equals(1).both(out2.equals(1).denied())
+        with f.when(last), f.loop(0, count) as q, f.loop(0, rows, self.lanes) as m:
+            source, lane, long = (f.load(f.at(runs, q * 3), i) for i in range(3))
+            with f.loop(0, long, self.lanes) as i:
+                lines = [(m + r).least(rows - 1) * pitch + lane + i for r in range(self.lanes)]
+                squares = self._transposed(f, [self._vload(f, self._at(f, "%of", line)) for line in lines])
+                for r, value in enumerate(squares):
+                    with f.when(i + r < long):
+                        to = self._stored_at(f, "%base", m + source + (i + r) * out2)
+                        self._put_several(f, value, to, rows - m)
+        f.leave(last)
         with f.loop(0, rows) as m:
             with f.loop(0, count) as q:
                 one = f.at(runs, q * 3)

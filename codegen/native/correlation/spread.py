@@ -24,6 +24,8 @@ _OWN = (
 _RUN = 6
 #: Numbers that a program holds of its part of the input; places that a program has, at least, and the most of a row.
 _HELD, _LEAST, _LONG = 1 << 16, 96, 1024
+#: Rows of a product that are few, and registers of a block for them.
+_FEW_ROWS, _LINE = 64, 24
 
 
 class Spread(Planes):
@@ -78,7 +80,9 @@ class Spread(Planes):
         six, five = vectors % 6, vectors % 5
         of_six = six.equals(1).either(six.equals(4)).denied()
         of_five = five.equals(1).either(five.equals(4)).denied()
-        width = of_six.choose(6, (vectors & 1).equals(0).choose(4, of_five.choose(5, 6))).least(vectors) * self.lanes
+        wide = of_six.choose(6, (vectors & 1).equals(0).choose(4, of_five.choose(5, 6)))
+        # Of few rows much is read for little that is multiplied: as much as lies together.
+        width = (each * span <= _FEW_ROWS).choose(_LINE, wide).least(vectors) * self.lanes
         for name, value in {
             "height": each * span, "row_blocks": row_blocks, "width": width, "down": down, "across": across,
             "phase": phase, "line": pad, "stretch": image * several, "splits": across_parts,
