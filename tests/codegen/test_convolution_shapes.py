@@ -121,6 +121,13 @@ TURNED = [
     Shape(3, 14, 70, (9, 9), 1, 2, 0, 1, 2),
     Shape(2, 1, 20, (33, 3), 1, 1, 0),
 ]
+#: One tap and few filters, of images as they lie.
+FEW = [
+    Shape(2, 32, 2, (64, 64), 1, 1, 0),
+    Shape(3, 9, 7, (11, 13), 1, 1, 0),
+    Shape(2, 20, 16, (3, 5, 7), 1, 1, 0, 1, 2),
+    Shape(1, 5, 1, (200,), 1, 1, 0),
+]
 TOLERANCE = {"float32": 4e-6, "float64": 4e-14, "float16": 2e-3, "bfloat16": 1e-2}
 
 
@@ -148,7 +155,7 @@ def results_of(shape: Shape, x: ow.Tensor, w: ow.Tensor, y: ow.Tensor) -> list[o
     return [out, *grads[:2]]
 
 
-@pytest.mark.parametrize("shape", [*BLIND, *SPREAD, *SINGLE], ids=name_of)
+@pytest.mark.parametrize("shape", [*BLIND, *SPREAD, *SINGLE, *FEW], ids=name_of)
 @pytest.mark.parametrize("dtype", TOLERANCE)
 def test_results_and_gradients_follow_the_definition(dtype: str, shape: Shape) -> None:
     given = [ow.from_numpy(array).to(getattr(ow, dtype)) for array in shape.drawn()]
@@ -156,7 +163,7 @@ def test_results_and_gradients_follow_the_definition(dtype: str, shape: Shape) -
         close(found, exact, dtype)
 
 
-@pytest.mark.parametrize("shape", [BLIND[0], SPREAD[0], SPREAD[7], SPREAD[8], SINGLE[2], *TURNED], ids=name_of)
+@pytest.mark.parametrize("shape", [BLIND[0], SPREAD[0], SPREAD[7], SPREAD[8], SINGLE[2], *TURNED, *FEW[:2]], ids=name_of)
 @pytest.mark.parametrize("dtype", TOLERANCE)
 def test_operands_lie_as_they_like(dtype: str, shape: Shape) -> None:
     given = [ow.from_numpy(array).to(getattr(ow, dtype)) for array in shape.drawn()]
@@ -194,7 +201,7 @@ def test_nothing_is_multiplied_by_the_zeros_around(value: float, shape: Shape) -
         close(found, right, "float32")
 
 
-@pytest.mark.parametrize("shape", [*BLIND[:4], *SPREAD, *SINGLE[:4]], ids=name_of)
+@pytest.mark.parametrize("shape", [*BLIND[:4], *SPREAD, *SINGLE[:4], *FEW], ids=name_of)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_results_do_not_depend_on_the_number_of_threads(dtype: str, shape: Shape) -> None:
     given = [ow.from_numpy(array).to(getattr(ow, dtype)) for array in shape.drawn()]
@@ -219,6 +226,16 @@ def test_compiled_functions_follow_the_definition(shape: Shape) -> None:
         close(found, exact, "float32")
 
 
+@pytest.mark.parametrize("shape", [SINGLE[0], SINGLE[2], *FEW], ids=name_of)
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_bias_is_added_once(dtype: str, shape: Shape) -> None:
+    kind = getattr(ow, dtype)
+    given = [ow.from_numpy(array).to(kind) for array in shape.drawn()]
+    bias = ow.from_numpy(np.arange(2 * shape.filters) / 8 - 1).to(kind)[::2]
+    found = aten.convolution(given[0], given[1], bias, *shape.steps, False, shape.each(0), shape.groups)
+    close(found, shape.exact(*wide(given))[0] + wide([bias])[0].reshape(-1, *shape.each(1)), dtype)
+
+
 def test_a_batch_may_be_empty() -> None:
     for shape in (SPREAD[0]._replace(batch=0), SINGLE[0]._replace(batch=0), BLIND[0]._replace(batch=0)):
         given = [ow.from_numpy(array).float() for array in shape.drawn()]
@@ -240,7 +257,7 @@ def test_machines_with_less_compute_the_same(dtype: str, bits: int) -> None:
         llvm.compile_object(source, level=objects.PROMOTED), (name,), imports={"opweave_run": pool.run_address()}
     )
     run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(code.address(name))
-    for shape in (*BLIND, *SPREAD, *SINGLE):
+    for shape in (*BLIND, *SPREAD, *SINGLE, *FEW):
         x, w, y = (ow.from_numpy(array).to(kind) for array in shape.drawn())
         exact = shape.exact(*wide([x, w, y]))
         for form, a, b, right in (("forward", x, w, exact[0]), ("input", y, w, exact[1]), ("weight", y, x, exact[2])):

@@ -155,7 +155,10 @@ class _Module(Channels):
             with f.when(which.both(some)):
                 programs = self._tell(f, c, gradient=of_weight)
                 go("single.rows", programs, (places * channels * rows // programs).most(1))
-        some = some.both(by_filters.either(by_rows).denied())
+        by_planes = kind.equals(CORRELATE).both(by_filters.either(by_rows).denied()).both(self._by_planes(f, c))
+        with f.when(by_planes.both(some)):
+            go("single.rows", self._tell_planes(f, c), rows * channels * self.lanes)
+        some = some.both(by_filters.either(by_rows).either(by_planes).denied())
         beside = held(c)
         by_lanes = kind.equals(DEPTHWISE).both(beside).both(groups >= self.lanes)
         # There are programs for two threads, at least.

@@ -11,8 +11,9 @@ from opweave.codegen.native.correlation.words import TOLD, Record
 from opweave.codegen.native.emitting import Function, Int
 from opweave.codegen.native.objects import UNTUNED
 
-#: The most images, filters of a program, registers of a row of results side by side, and rows of them.
-_IMAGES, _ROWS, _VECTORS, _HIGH = 64, 32, 4, 4
+#: The most images, filters of a program, registers of a row of results side by side, and rows of them; the most
+#: filters whose results are formed of images as they lie, whose columns would be put in order for little.
+_IMAGES, _ROWS, _VECTORS, _HIGH, _FEW_FILTERS = 64, 32, 4, 4, 8
 
 
 class Single(Spread):
@@ -39,20 +40,41 @@ class Single(Spread):
         """Whether the channels of the input and of the gradient by the weight lie side by side."""
         return c["in_c"].equals(1).both(c["w_c"].equals(1))
 
+    def _by_planes(self, f: Function, c: Record) -> Int:
+        """Whether there are few filters of one tap, of images whose places lie in a row, as those of results do."""
+        row = c["direct"].equals(1).both(c["rows"] <= _FEW_FILTERS).both(c["image"] >= self._across)
+        for name in ("in", "out"):
+            size: Int = f.const(1)
+            for d in (2, 1, 0):
+                row = row.both(c[f"{name}{d}"].equals(size).either(c[f"count{d}"].equals(1)))
+                size = size * c[f"count{d}"]
+        return row.both(c["channels"] > 0)
+
+    def _tell_planes(self, f: Function, c: Record) -> Int:
+        """Say that filters are multiplied with images; the number of programs."""
+        names = (
+            "weight", "input", "output", None, "w_m", "w_c", "in_c", "out_m", "rows", "channels", "image", "w_g", "in_g",
+            "out_g", "n", "in_n", "out_n", "bias",
+        )  # fmt: skip
+        for to, of in zip(TOLD, names, strict=True):
+            c[f"told_{to}"] = c[of] if of else 0
+        return c["n"] * c["groups"] * c["image"].up(self._across)
+
     def _tell(self, f: Function, c: Record, *, gradient: bool) -> Int:
         """Say what is multiplied; the number of programs."""
         if gradient:
             names = (
                 "output", "input", "weight", None, "out_m", "out_n", "in_n", "w_m", "rows", "n", "channels", "out_g",
-                "in_g", "w_g",
+                "in_g", "w_g", None, None, None, None,
             )  # fmt: skip
         else:
             names = (
                 "input", "weight", "output", "bias", "in_n", "in_c", "w_c", "out_n", "n", "channels", "rows", "in_g",
-                "w_g", "out_g",
+                "w_g", "out_g", None, None, None, None,
             )  # fmt: skip
         for to, of in zip(TOLD, names, strict=True):
             c[f"told_{to}"] = c[of] if of else 0
+        c["told_count_n"] = 1
         return c["groups"] * c["told_count_j"].up(self._across) * c["told_count_i"].up(_ROWS)
 
     @property
@@ -136,15 +158,18 @@ class Single(Spread):
     def _single_rows(self) -> str:
         """Programs of some rows of results, whose numbers side by side are what a register has."""
         f, c = self._task("single.rows", UNTUNED)
-        told = {name: c[f"told_{name}"] for name in TOLD if name not in ("left", "right", "to", "added")}
+        told = {name: c[f"told_{name}"] for name in TOLD if name not in ("left", "right", "to", "added", "own")}
         across, down = told["count_j"].up(self._across), told["count_i"].up(_ROWS)
         given = c.pointer("told_added")
-        there_is = Int(f, f.op(f"icmp ne ptr {given}, null"))
+        own, by = c.pointer("told_own"), c["bias_by"]
+        there_is, there_is_own = (Int(f, f.op(f"icmp ne ptr {of}, null")) for of in (given, own))
         with f.loop(f.param("start"), f.param("end")) as i:
-            j0, i0, g = i % across * self._across, i // across % down * _ROWS, i // across // down
-            left, right, to = (
-                self._stored_at(f, c.pointer(f"told_{name}"), g * told[f"{name}_g"])
-                for name in ("left", "right", "to")
+            j0, i0, rest = i % across * self._across, i // across % down * _ROWS, i // across // down
+            g, n = rest // told["count_n"], rest % told["count_n"]
+            left = self._stored_at(f, c.pointer("told_left"), g * told["left_g"])
+            right, to = (
+                self._stored_at(f, c.pointer(f"told_{name}"), g * told[f"{name}_g"] + n * told[f"{name}_n"])
+                for name in ("right", "to")
             )  # fmt: skip
             j1, i1 = (j0 + self._across).least(told["count_j"]), (i0 + _ROWS).least(told["count_i"])
             bias = self._stored_at(f, given, g * told["count_j"])
@@ -165,6 +190,12 @@ class Single(Spread):
                         value = load(bias, j + v * self.lanes)
                         for some in sums:
                             f.line(f"store {self.vector} {value}, ptr {some[v]}")
+                with f.when(there_is_own):
+                    for at, some in zip(rows, sums, strict=True):
+                        place = self._stored_at(f, own, (g * told["count_i"] + at) * by)
+                        value = self._splat(f, self._get(f, place))
+                        for one in some:
+                            f.line(f"store {self.vector} {value}, ptr {one}")
                 with f.loop(0, told["count_k"]) as k:
                     row = self._stored_at(f, right, k * told["right_k"])
                     columns = [load(row, j + v * self.lanes) for v in range(vectors)]

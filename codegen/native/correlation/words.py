@@ -17,7 +17,7 @@ FIELDS = (
 #: Of products of rows of numbers side by side: where operands and results lie, and how many there are.
 TOLD = (
     "left", "right", "to", "added", "left_i", "left_k", "right_k", "to_i", "count_i", "count_k", "count_j", "left_g",
-    "right_g", "to_g",
+    "right_g", "to_g", "count_n", "right_n", "to_n", "own",
 )  # fmt: skip
 #: What follows from them.
 _DERIVED = (
