@@ -58,7 +58,7 @@ class _Module(Channels):
             self._columns(), self._filters(), self._turned(), self._scatter(), self._ordered(),
             self._survey(), self._careful(), self._look(), self._correlate(),
             *([] if self.kind.tiles else [self._correlate_planes()]),
-            self._spread_task(), self._single_filters(), self._single_rows(),
+            self._spread_task(), self._single_filters(), self._single_rows(), self._single_gradients(),
             self._dots(), self._weight(), self._gather(),
             self._depthwise(), self._depthwise_weight(), self._lanes(), self._lane_forward(),
             self._lane_weight(), self._lane_adjoint(), self._entry(),
@@ -155,7 +155,11 @@ class _Module(Channels):
             with f.when(which.both(some)):
                 programs = self._tell(f, c, gradient=of_weight)
                 go("single.rows", programs, (places * channels * rows // programs).most(1))
-        by_planes = kind.equals(CORRELATE).both(by_filters.either(by_rows).denied()).both(self._by_planes(f, c))
+        planes = self._by_planes(f, c)
+        by_planes = kind.equals(CORRELATE).both(by_filters.either(by_rows).denied()).both(planes)
+        with f.when(kind.equals(WEIGHT).both(planes).both(some)):
+            go("single.gradients", groups * channels.up(4), places * rows * 4)
+        by_products = by_products.either(kind.equals(WEIGHT).both(planes).both(some))
         with f.when(by_planes.both(some)):
             go("single.rows", self._tell_planes(f, c), rows * channels * self.lanes)
         some = some.both(by_filters.either(by_rows).either(by_planes).denied())

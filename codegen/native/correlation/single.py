@@ -101,12 +101,44 @@ class Single(Spread):
                     left = [self._stored_at(f, weight, row * c["w_m"]) for row in filters]
                     right = [self._stored_at(f, base, row * c["in_n"]) for row in examples]
                     sums = [[f.room(self.vector) for _ in right] for _ in left]
+                    self._no_sums(f, sums)
                     self._dot_rows(f, left, right, channels, sums)
                     for row, some in zip(filters, sums, strict=True):
                         for example, total in zip(examples, some, strict=True):
                             value = self._total(f, f.op(f"load {self.vector}, ptr {total}"))
                             to = self._stored_at(f, out, example * c["out_n"] + row * c["out_m"])
                             self._put(f, self._with_bias(f, c, g * rows + row, value), to)
+        return f.end()
+
+    def _no_sums(self, f: Function, sums: list[list[str]]) -> None:
+        for some in sums:
+            for one in some:
+                f.line(f"store {self.vector} zeroinitializer, ptr {one}")
+
+    def _single_gradients(self) -> str:
+        """Programs of a gradient by the weight: some channels each, whose images are multiplied with all results'."""
+        f, c = self._task("single.gradients", UNTUNED)
+        rows, channels, image = c["rows"], c["channels"], c["image"]
+        blocks = channels.up(_HIGH)
+        with f.loop(f.param("start"), f.param("end")) as i:
+            g, k = i // blocks, i % blocks * _HIGH
+            base, grads, weight = (
+                self._stored_at(f, c.pointer(name), g * c[by])
+                for name, by in (("input", "in_g"), ("output", "out_g"), ("weight", "w_g"))
+            )
+            with f.loop(0, rows, 2) as m:
+                filters = [(m + r).least(rows - 1) for r in range(2)]
+                seen = [(k + r).least(channels - 1) for r in range(_HIGH)]
+                sums = [[f.room(self.vector) for _ in seen] for _ in filters]
+                self._no_sums(f, sums)
+                with f.loop(0, c["n"]) as n:
+                    left = [self._stored_at(f, grads, n * c["out_n"] + row * c["out_m"]) for row in filters]
+                    right = [self._stored_at(f, base, n * c["in_n"] + channel * c["in_c"]) for channel in seen]
+                    self._dot_rows(f, left, right, image, sums)
+                for row, some in zip(filters, sums, strict=True):
+                    for channel, total in zip(seen, some, strict=True):
+                        value = self._total(f, f.op(f"load {self.vector}, ptr {total}"))
+                        self._put(f, value, self._stored_at(f, weight, row * c["w_m"] + channel * c["w_c"]))
         return f.end()
 
     def _with_bias(self, f: Function, c: Record, row: Int, value: str) -> str:
@@ -120,11 +152,8 @@ class Single(Spread):
     def _dot_rows(
         self, f: Function, left: list[str], right: list[str], count: Int, sums: list[list[str]]
     ) -> None:  # fmt: skip
-        """Products of rows of both operands, by registers: of numbers, or of pairs of narrow ones."""
+        """Add products of rows of both operands, by registers: of numbers, or of pairs of narrow ones."""
         each = 2 * self.lanes if self.kind.paired else self.lanes
-        for some in sums:
-            for one in some:
-                f.line(f"store {self.vector} zeroinitializer, ptr {one}")
 
         def load(of: str, k: Int, rest: Int | None) -> str:
             place = self._stored_at(f, of, k)
