@@ -163,7 +163,7 @@ def test_results_and_gradients_follow_the_definition(dtype: str, shape: Shape) -
         close(found, exact, dtype)
 
 
-@pytest.mark.parametrize("shape", [BLIND[0], SPREAD[0], SPREAD[7], SPREAD[8], SINGLE[2], *TURNED, *FEW[:2]], ids=name_of)
+@pytest.mark.parametrize("shape", [BLIND[0], SPREAD[0], *SPREAD[7:9], SINGLE[2], *TURNED, *FEW[:2]], ids=name_of)
 @pytest.mark.parametrize("dtype", TOLERANCE)
 def test_operands_lie_as_they_like(dtype: str, shape: Shape) -> None:
     given = [ow.from_numpy(array).to(getattr(ow, dtype)) for array in shape.drawn()]
@@ -262,8 +262,8 @@ def test_machines_with_less_compute_the_same(dtype: str, bits: int) -> None:
         exact = shape.exact(*wide([x, w, y]))
         for form, a, b, right in (("forward", x, w, exact[0]), ("input", y, w, exact[1]), ("weight", y, x, exact[2])):
             out = ow.full(right.shape, float("nan"), dtype=kind)
-            parts = [(t.data_ptr(), t.shape, t.stride()) for t in (out, a, b)]
-            for words in convolution.words_of(form, kind, *parts, None, shape.groups, shape.steps):
+            to, of, by = ((t.data_ptr(), t.shape, t.stride()) for t in (out, a, b))
+            for words in convolution.words_of(form, kind, to, of, by, None, shape.groups, shape.steps):
                 packed = (ctypes.c_int64 * len(words))(*words)
                 assert run(ctypes.addressof(packed)) == 0
             close(out, right, dtype)

@@ -327,7 +327,9 @@ class Packing(Filters):
 
         last_ = direct.both(in_c.equals(1)).both(in2.equals(1).denied())
         with f.when(last_), f.loop(0, panels) as j:
-            self._turn_columns(f, c, (r0, r1), f.load(counts, j * 2), f.at(ins, j * (panel * 3)), j * far, pitch, paired=paired)
+            self._turn_columns(
+                f, c, (r0, r1), f.load(counts, j * 2), f.at(ins, j * (panel * 3)), j * far, pitch, paired=paired
+            )
         f.leave(last_)
         with f.loop(r0 // window, r1.up(window)) as channel:
             begin = channel * window

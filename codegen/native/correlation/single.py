@@ -53,8 +53,8 @@ class Single(Spread):
     def _tell_planes(self, f: Function, c: Record) -> Int:
         """Say that filters are multiplied with images; the number of programs."""
         names = (
-            "weight", "input", "output", None, "w_m", "w_c", "in_c", "out_m", "rows", "channels", "image", "w_g", "in_g",
-            "out_g", "n", "in_n", "out_n", "bias",
+            "weight", "input", "output", None, "w_m", "w_c", "in_c", "out_m", "rows", "channels", "image", "w_g",
+            "in_g", "out_g", "n", "in_n", "out_n", "bias",
         )  # fmt: skip
         for to, of in zip(TOLD, names, strict=True):
             c[f"told_{to}"] = c[of] if of else 0
