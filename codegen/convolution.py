@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,9 +30,14 @@ STORED = {
 _DIMS = 3
 
 #: What native code does with the words (`correlation.CORRELATE` and so on).
-_CORRELATE, _WEIGHT, _DEPTHWISE, _DEPTHWISE_WEIGHT, _DEPTHWISE_ADJOINT = range(5)
+_CORRELATE, _WEIGHT, _DEPTHWISE, _DEPTHWISE_WEIGHT, _DEPTHWISE_ADJOINT, _SPREAD = range(6)
 #: The most filters of each channel that are correlated one by one.
 _FEW = 4
+#: The fewest filters whose products are worth to be added up after, for few channels and for others, twice as many
+#: where a stride is so long that results are stored one by one; the fewest channels for a correlation; the most taps.
+_THIN, _THICK, _LONG, _NARROW, _WIDE = 8, 32, 3, 4, 1024
+#: How many results a place has, for each of them to have fewer products by places than by results.
+_MORE = 1.3
 #: The address of a tensor, its sizes and its strides; whole numbers, or what stands for them.
 Operand = tuple[Any, Sequence[Any], Sequence[Any]]
 
@@ -150,6 +156,14 @@ def adjoints(
         ]
         given = out, w, y, bias, groups, o, c, o, w[2][0], w[2][1], axes
         return [_words(_DEPTHWISE_ADJOINT, item, *given)]
+    if not lone and _is_spread(w, o, c, steps, _is_more(out[1][2:], y[1][2:])):
+        axes = [
+            _whole(count, size, kernel, each, of, to, 0)._replace(first=0)
+            for count, size, kernel, each, of, to in zip(
+                y[1][2:], out[1][2:], w[1][2:], zip(*steps, strict=True), y[2][2:], out[2][2:], strict=True
+            )
+        ]
+        return [_words(_SPREAD, item, y, w, out, bias, groups, c, o, o, w[2][1], w[2][0], axes)]
     phases = [
         _phases(count, size, kernel, each, of, to, by)
         for count, size, kernel, each, of, to, by in zip(
@@ -161,6 +175,27 @@ def adjoints(
         _words(kind, item, y, w, out, bias, groups, c, o, o, w[2][1], w[2][0], axes)
         for axes in itertools.product(*phases)
     ]
+
+
+def _is_more(sizes: Sequence[Any], counts: Sequence[Any]) -> bool:
+    if any(type(n) is not int for n in (*sizes, *counts)):
+        return False
+    return math.prod(sizes) > _MORE * math.prod(counts)
+
+
+def _is_spread(w: Operand, filters: Any, channels: Any, steps: Steps, more: bool) -> bool:
+    """Whether an adjoint is one product: for phases, few channels or more results (`more`), of filters in order."""
+    if type(filters) is not int or type(channels) is not int:
+        return False
+    if all(stride == 1 for stride in steps[0]) and channels >= _NARROW and not more:
+        return False
+    side = 1
+    for size, stride in zip(reversed(w[1][1:]), reversed(w[2][1:]), strict=True):
+        if type(stride) is not int or (size != 1 and stride != side):
+            return False
+        side *= size
+    least = _THIN if channels < _NARROW else 2 * _THICK if steps[0][-1] >= _LONG else _THICK
+    return filters >= least and side // channels <= _WIDE
 
 
 def weight_adjoints(item: int, out: Operand, y: Operand, x: Operand, groups: int, steps: Steps) -> list[Any]:

@@ -231,7 +231,12 @@ class _BoundPacket:
         return f"<bound op {self.packet} of {describe(self.instance)}>"
 
 
+#: What has no kind but its type.
+_NUMBERS = {bool, int, float}
+
+
 def _kind_of(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
-        return (list, *{_kind_of(item) for item in value})
+        kinds = {*map(type, value)}
+        return (list, *(kinds if kinds <= _NUMBERS else {_kind_of(item) for item in value}))
     return Tensor if isinstance(value, Tensor) else type(value)

@@ -215,6 +215,8 @@ class ListType(_MadeOfOne):
     def test(self) -> str:
         if self.element in INTS:
             return "{0}.__class__ not in $LISTS or not $ONLY_INT.issuperset($map($type, {0}))"
+        if self.element == base_type("bool"):
+            return "{0}.__class__ not in $LISTS or not $ONLY_BOOL.issuperset($map($type, {0}))"
         return "{0}.__class__ is not $list" if self.element == TENSOR and self.size is None else "{0} is not None"
 
     def convert(self, value: Any) -> Any:
@@ -304,7 +306,8 @@ _NUMBERS = _INTEGERS | {"float", "SymFloat", "complex", "Scalar"}
 #: What the texts of `Type.test` name.
 TESTED: Mapping[str, Any] = {
     "DType": DType, "MemoryFormat": MemoryFormat, "list": list, "int": int, "float": float, "bool": bool, "str": str,
-    "FLOAT_OR_INT": (float, int), "LISTS": (list, tuple), "ONLY_INT": {int}, "map": map, "type": type,
+    "FLOAT_OR_INT": (float, int), "LISTS": (list, tuple), "ONLY_INT": {int}, "ONLY_BOOL": {bool}, "map": map,
+    "type": type,
 }  # fmt: skip
 _TESTS = {
     "int": "{0}.__class__ is not $int",

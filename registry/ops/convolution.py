@@ -39,6 +39,7 @@ Sizes = Sequence[int]
 native: Hook[[str, Tensor, Tensor, Tensor, Tensor | None, int, Sizes, Sizes, Sizes], None] = Hook()
 
 _TYPES = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
+_WHOLE = frozenset({int})
 
 
 # ---- rules ---------------------------------------------------------------------------------------------------------
@@ -73,13 +74,13 @@ def window_counts(
 def _check_operands(op: str, *operands: Tensor | None) -> None:
     present = [t for t in operands if t is not None]
     first = present[0]._dtype
-    if any(t._dtype is not first for t in present):
+    if [t for t in present if t._dtype is not first]:
         raise DTypeError(
             f"{op}: operands must have the same dtype", got=describe(present), hint="convert with .to(dtype)"
         )
     if first is dtypes.bool_:
         raise DTypeError(f"{op}: not defined for bool", got=describe(present))
-    if any(t._device is not present[0]._device for t in present):
+    if [t for t in present if t._device is not present[0]._device]:
         common_device(op, present)
 
 
@@ -187,7 +188,8 @@ def _planned(
 ) -> tuple[TensorSpec, Windows]:  # fmt: skip
     """`_known`, of the same arguments as `_geometry`."""
     steps = tuple(stride), tuple(padding), tuple(dilation), transposed, tuple(output_padding), groups
-    if any(t is not None and t._device is not input._device for t in (weight, bias)):
+    device = input._device
+    if weight._device is not device or (bias is not None and bias._device is not device):
         _geometry(op, input, weight, bias, *steps)  # which refuses them
     return _known(op, (_outline(input), _outline(weight), None if bias is None else _outline(bias)), *steps)
 
@@ -307,7 +309,7 @@ def convolution_backward(
     """The gradients of input, weight and bias; None for what `output_mask` leaves out."""
     op = "convolution_backward"
     steps = stride, padding, dilation, transposed, output_padding, groups
-    if all(type(n) is int for n in (*input._sizes, *weight._sizes)):
+    if _WHOLE.issuperset(map(type, (*input._sizes, *weight._sizes))):
         _, windows = _planned(op, input, weight, None, *steps)
     else:
         windows = _geometry(op, input, weight, None, *steps)

@@ -28,6 +28,7 @@ from opweave.codegen.native.correlation.words import (
     FIELDS,
     PITCH,
     RATE,
+    SPREAD,
     TALL,
     WEIGHT,
     WORDS,
@@ -55,8 +56,10 @@ class _Module(Channels):
             _HEAD, self._masked_load(), self._narrow(), self._several(), self._pairs(),
             *self._micros(), self._copy(), self._zero(), self._fill(), self._plan(),
             self._columns(), self._filters(), self._turned(), self._scatter(), self._ordered(),
-            self._survey(), self._careful(), self._correlate(),
-            *([] if self.kind.tiles else [self._correlate_planes()]), self._dots(), self._weight(), self._gather(),
+            self._survey(), self._careful(), self._look(), self._correlate(),
+            *([] if self.kind.tiles else [self._correlate_planes()]),
+            self._spread_task(), self._single_filters(), self._single_rows(), self._single_gradients(),
+            self._dots(), self._weight(), self._gather(),
             self._depthwise(), self._depthwise_weight(), self._lanes(), self._lane_forward(),
             self._lane_weight(), self._lane_adjoint(), self._entry(),
             '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}',
@@ -88,16 +91,21 @@ class _Module(Channels):
         context = f.room(f"[{len(WORDS)} x i64]")
         f.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {context}, ptr %words, i64 {8 * len(FIELDS)}, i1 false)")
         c = Record(f, context, WORDS)
+        kind = c["kind"]
+        spread = kind.equals(SPREAD)
+        with f.when(spread):
+            self._spread_words(f, c)
         counts, taps = [c[f"count{d}"] for d in range(3)], [c[f"taps{d}"] for d in range(3)]
         window, image = math.prod(taps[1:], start=taps[0]), math.prod(counts[1:], start=counts[0])
-        rows, groups, kind, channels = c["rows"], c["groups"], c["kind"], c["channels"]
+        rows, groups, channels = c["rows"], c["groups"], c["channels"]
         places, terms = c["n"] * image, channels * window
         reach = (counts[2] - 1) * c["step2"] + (taps[2] - 1) * c["dstep2"] + 1
         phase = reach.up(c["step2"])
         inside = f.const(0).equals(0)
         for d in range(3):
-            inside = inside.both((c[f"lo{d}"] <= 0).both(c[f"hi{d}"] > (counts[d] - 1) * c[f"step{d}"]))
-        lone = kind >= DEPTHWISE
+            end = (counts[d] - 1) * c[f"step{d}"] + (taps[d] - 1).most(0) * c[f"dstep{d}"]
+            inside = inside.both((c[f"lo{d}"] <= 0).both(c[f"hi{d}"] > end))
+        lone = (kind >= DEPTHWISE).both(spread.denied())
         steps = f.const(0).equals(0)
         for d in range(3):
             steps = steps.both(c[f"step{d}"].equals(1))
@@ -134,7 +142,27 @@ class _Module(Channels):
                 with f.when(c["failed"].equals(1)):
                     f.line(f"store i32 3, ptr {result}")
 
+        work_ = places * rows * groups * channels
         some = (places > 0).both(rows > 0).both(groups > 0)
+        single = self._single(c, inside)
+        correlation, gradient = (single.both(kind.equals(of)) for of in (CORRELATE, WEIGHT))
+        by_filters = correlation.both(self._by_filters(c))
+        by_rows = correlation.both(by_filters.denied()).both(self._by_rows(f, c))
+        by_products = gradient.both(self._by_products(c))
+        with f.when(by_filters.both(some)):
+            go("single.filters", self._programs_by_filters(c), places * channels * 32)
+        for which, of_weight in ((by_rows, False), (by_products, True)):
+            with f.when(which.both(some)):
+                programs = self._tell(f, c, gradient=of_weight)
+                go("single.rows", programs, (places * channels * rows // programs).most(1))
+        planes = self._by_planes(f, c)
+        by_planes = kind.equals(CORRELATE).both(by_filters.either(by_rows).denied()).both(planes)
+        with f.when(kind.equals(WEIGHT).both(planes).both(some)):
+            go("single.gradients", groups * channels.up(4), places * rows * 4)
+        by_products = by_products.either(kind.equals(WEIGHT).both(planes).both(some))
+        with f.when(by_planes.both(some)):
+            go("single.rows", self._tell_planes(f, c), rows * channels * self.lanes)
+        some = some.both(by_filters.either(by_rows).either(by_planes).denied())
         beside = held(c)
         by_lanes = kind.equals(DEPTHWISE).both(beside).both(groups >= self.lanes)
         # There are programs for two threads, at least.
@@ -149,11 +177,12 @@ class _Module(Channels):
             go("lanes.weight", blocks, work * rows * c["n"])
         with f.when(kind.equals(DEPTHWISE_ADJOINT).both(some)):
             go("lanes.adjoint", c["n"] * blocks, work * rows)
-        correlates = kind.equals(CORRELATE).either(kind.equals(DEPTHWISE).both(by_lanes.denied())).both(some)
+        product = kind.equals(CORRELATE).either(spread)
+        correlates = product.either(kind.equals(DEPTHWISE).both(by_lanes.denied())).both(some)
         width = (places.up(self.lanes) * self.lanes).least(4 * self.wide)
         blocks = places.up(width.most(1))
         # Filters that are read once or twice are looked at where they are read.
-        at_once = kind.equals(CORRELATE).both(blocks <= 2).both(tight)
+        at_once = product.both(blocks <= 2).both(tight)
         surveyed = correlates.both(at_once.denied())
         apart = tight.denied().both(terms > 0).both(surveyed)
         # Blocks of whole channels, of about the same size.
@@ -163,7 +192,7 @@ class _Module(Channels):
         c["depth"] = depth
         blocked = f.const(0).equals(1)
         if self.stored == self.real or self.by_channels:
-            blocked = apart.both(kind.equals(CORRELATE)).both(window <= DEPTH).both(depth > DEPTH // 2)
+            blocked = apart.both(product).both(window <= DEPTH).both(depth > DEPTH // 2)
         if self.by_channels:
             blocked = blocked.both((channels & 1).equals(0))
         # What is read once or twice is put in order by who reads it.
@@ -220,7 +249,11 @@ class _Module(Channels):
                 c[name] = value
             with f.when(c["odd"].equals(1).both(inside.denied())):
                 go("careful", groups * rows, c["n"] * image * terms * 8)
-        with f.when(kind.equals(WEIGHT).both(rows > 0).both(terms > 0)):
+        with f.when(spread.both(some)):
+            c["terms"] = each
+            programs = self._parts(f, c)
+            go("spread", programs, (work_ // programs.most(1)).most(1))
+        with f.when(kind.equals(WEIGHT).both(by_products.denied()).both(rows > 0).both(terms > 0)):
             row_blocks = terms.up(DEPTH)
             height = terms.up(row_blocks * self.high) * self.high
             row_blocks = terms.up(height)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from opweave.codegen.native.correlation.planes import Planes
+from opweave.codegen.native.correlation.single import Single
 from opweave.codegen.native.correlation.words import Record
 from opweave.codegen.native.emitting import Function, Int
 
 
-class Depthwise(Planes):
+class Depthwise(Single):
     """Programs where each group has one channel, without products."""
 
     def _plane(self, f: Function, c: Record) -> tuple[str, Record]:

@@ -242,6 +242,7 @@ class Filters(Vectors):
         with f.when(square), f.loop(begin, end, self.lanes) as channel, f.loop(m0, m1, self.lanes) as m:
             found: list[str] = []
             for j in range(self.lanes):
+                self._ahead(f, self._stored_at(f, weight, m + (channel + j + self.lanes) * w_c))
                 of = self._stored_at(f, weight, m + (channel + j).least(end - 1) * w_c)
                 found.append(f.op(f"call {self.vector} @first(ptr {of}, i64 {m1 - m})"))
                 self._is_odd(f, found[-1], self.vector, several, bits)

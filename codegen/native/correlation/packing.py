@@ -103,7 +103,10 @@ class Packing(Filters):
                     with f.when(seen):
                         at = image * in_n + uz * in0 + uy * in1 + seen_from * in2
                         rows = [self._stored_at(f, channel, at) for channel in channels]
+                        later = [self._stored_at(f, row, c["in_c"] * (2 * len(rows))) for row in rows]
                         with f.when(apart.equals(1)), f.loop(0, pitch, self.lanes) as i:
+                            for of in later:
+                                self._ahead(f, self._stored_at(f, of, i))
                             keep([self._inside(f, t, of, i) for of in rows], self._at(f, row, i))
                         halved = step.equals(2).both(in2.equals(1))
                         last = (phase - 1) // self.lanes * self.lanes
@@ -111,6 +114,8 @@ class Packing(Filters):
                             # Every other number of two registers, from the end: what is written beyond it is where
                             # the others begin.
                             i = last - k
+                            for of in later:
+                                self._ahead(f, self._stored_at(f, of, i * 2))
                             found = [[self._inside(f, t, of, i * 2 + k) for k in (0, self.lanes)] for of in rows]
                             for p, to in enumerate((row, second)):
                                 keep([self._halved(f, parts, p) for parts in found], self._at(f, to, i))
@@ -229,9 +234,11 @@ class Packing(Filters):
         t["panels"] = filled.value + (lane.value > 0).choose(1, 0)
         taps, weights = t.pointer("taps"), t.pointer("weights")
         tap = f.variable(0)
+        t["sees"] = c["window"]
         with f.loop(0, c["taps0"]) as tz:
             with f.loop(0, c["taps1"]) as ty:
                 with f.loop(0, c["taps2"]) as tx:
+                    f.store(tap.value, t.pointer("seen"), tap.value)
                     along = tx * c["dstep2"]
                     row = tz * c["dstep0"] * tap_rows.value + ty * c["dstep1"]
                     offset = row * pitch + along % s2 * phase + along // s2
@@ -272,7 +279,7 @@ class Packing(Filters):
         panels = places.up(panel) + 1
         window, step = c["window"].most(1), c["step2"]
         sizes = {
-            "pieces": places * PIECE, "taps": window, "weights": window, "edges": step * 2,
+            "pieces": places * PIECE, "taps": window, "weights": window, "seen": window, "edges": step * 2,
             "masks": self._masks(c["pitch"]), "counts": panels * 2,
             "ins": panels * panel * 3, "outs": panels * panel * 3,
         }  # fmt: skip
@@ -315,10 +322,19 @@ class Packing(Filters):
         panel, panels, in2, in_c = t["panel"], t["panels"], c["in2"], c["in_c"]
         scratch = t.pointer("scratch")
         second = self._at(f, scratch, t["plane"])
+        sees, seen = t["sees"], t.pointer("seen")
+        some = sees < window
 
+        last_ = direct.both(in_c.equals(1)).both(in2.equals(1).denied())
+        with f.when(last_), f.loop(0, panels) as j:
+            self._turn_columns(
+                f, c, (r0, r1), f.load(counts, j * 2), f.at(ins, j * (panel * 3)), j * far, pitch, paired=paired
+            )
+        f.leave(last_)
         with f.loop(r0 // window, r1.up(window)) as channel:
             begin = channel * window
-            first, last = (r0 - begin).most(0), (r1 - begin).least(window)
+            first, last = (r0 - begin).most(0), (r1 - begin).least(sees)
+            start = some.choose((channel - r0 // window) * sees, begin - r0)
             with f.when(direct.denied()):
                 self._put_channels(f, c, "%t", "%base", channel, scratch, second, paired=paired)
             with f.loop(0, panels) as j:
@@ -331,6 +347,9 @@ class Packing(Filters):
                         given = self._stored_at(f, "%base", channel * in_c)
                         with f.loop(0, count) as q:
                             one = f.at(runs, q * 3)
+                            later = self._stored_at(f, given, in_c * 4 + f.load(one, 0))
+                            for line in range(3):
+                                self._ahead(f, self._stored_at(f, later, line * 64 // self._item_stored()))
                             of, place = self._stored_at(f, given, f.load(one, 0)), self._at(f, to, f.load(one, 1))
                             f.line(f"call void @spaced(ptr {place}, ptr {of}, i64 {in2}, i64 {f.load(one, 2)})")
 
@@ -346,8 +365,8 @@ class Packing(Filters):
                             place = self._at(f, row, f.load(one, 1))
                             f.line(f"call void @spaced.pairs(ptr {place}, ptr {of}, ptr {other}, i64 {f.load(one, 2)})")
                 with f.when(direct.denied()), f.loop(first, last) as tap:
-                    row = self._at(f, "%to", j * far + (begin + tap - r0) * pitch)
-                    shifted = self._at(f, scratch, f.load(taps, tap))
+                    row = self._at(f, "%to", j * far + (start + tap) * pitch)
+                    shifted = self._at(f, scratch, f.load(taps, f.load(seen, tap)))
                     with f.loop(0, count) as q:
                         one = f.at(runs, q * 3)
                         of = self._at(f, shifted, f.load(one, 0))
@@ -357,6 +376,36 @@ class Packing(Filters):
                         with f.loop(self.lanes, long, self.lanes) as i:
                             self._vstore(f, self._vload(f, self._at(f, of, i)), self._at(f, to, i))
         return f.end()
+
+    def _turn_columns(
+        self, f: Function, c: Record, rows: tuple[Int, Int], count: Int, runs: str, to: Int, pitch: Int, *, paired: bool
+    ) -> None:  # fmt: skip
+        """Put a panel's columns where the channels of a place lie side by side: squares of them are turned around."""
+        (r0, r1), n, in2 = rows, self.lanes, c["in2"]
+        channels = c["channels"]
+        with f.loop(0, count) as q, f.loop(r0, r1, n) as k:
+            source, lane, long = (f.load(f.at(runs, q * 3), i) for i in range(3))
+            with f.loop(0, long, n) as i:
+                found: list[str] = []
+                for r in range(n):
+                    place = (i + r).least(long - 1) * in2 + source
+                    if paired:
+                        of = self._stored_at(f, "%base", place + k * 2)
+                        mask = self._below(f, (channels - k * 2).least((r1 - k) * 2), 2 * n)
+                        kind = f"<{2 * n} x i16>"
+                        bits = f.op(
+                            f"call {kind} @llvm.masked.load.v{2 * n}i16.p0(ptr align 2 {of}, <{2 * n} x i1> {mask},"
+                            f" {kind} zeroinitializer)"
+                        )
+                        found.append(f.op(f"bitcast {kind} {bits} to {self.vector}"))
+                    else:
+                        of = self._stored_at(f, "%base", place + k)
+                        found.append(f.op(f"call {self.vector} @first(ptr {of}, i64 {r1 - k})"))
+                # Nothing is written beyond a run, since that of the next row may be there.
+                for r, value in enumerate(self._transposed(f, found)):
+                    with f.when(k + r < r1):
+                        there = self._at(f, "%to", to + (k + r - r0) * pitch + lane + i)
+                        self._put_first(f, value, there, long - i)
 
     def _put_channels(
         self, f: Function, c: Record, t: str, base: str, channel: Int, to: str, second: str, *, paired: bool
@@ -428,6 +477,17 @@ class Packing(Filters):
         count = f.load(counts, j * 2 + 1)
         runs = f.at(outs, j * (panel * 3))
         some = f.room(f"<{self.lanes} x {self.stored}>")
+        last = out_m.equals(1).both(out2.equals(1).denied())
+        with f.when(last), f.loop(0, count) as q, f.loop(0, rows, self.lanes) as m:
+            source, lane, long = (f.load(f.at(runs, q * 3), i) for i in range(3))
+            with f.loop(0, long, self.lanes) as i:
+                lines = [(m + r).least(rows - 1) * pitch + lane + i for r in range(self.lanes)]
+                squares = self._transposed(f, [self._vload(f, self._at(f, "%of", line)) for line in lines])
+                for r, value in enumerate(squares):
+                    with f.when(i + r < long):
+                        to = self._stored_at(f, "%base", m + source + (i + r) * out2)
+                        self._put_several(f, value, to, rows - m)
+        f.leave(last)
         with f.loop(0, rows) as m:
             with f.loop(0, count) as q:
                 one = f.at(runs, q * 3)

@@ -44,7 +44,7 @@ class Planes(Programs):
         own_filters = self._room(f, c["blocked"].equals(0).choose(height * PITCH, 0) + 2 * self.lanes)
         left = self._at(f, own_filters, self.lanes)
         sums = self._room(f, height * width)
-        table = self._room(f, depth * 2)
+        table = self._room(f, depth * 4)
         self._need(f, c, record, own_filters, sums, table, planned=False)
         bias = f.room(f"[{self.high} x {self.real}]")
         given, bias_by = c.pointer("bias"), c["bias_by"]
@@ -58,7 +58,9 @@ class Planes(Programs):
             self._need(f, c, record, own_filters, sums, table)
             scratch, plane, taps = record.pointer("scratch"), record["plane"], record.pointer("taps")
             with f.loop(0, depth // window) as channel, f.loop(0, window) as tap:
-                f.store(channel * plane + f.load(taps, tap), table, channel * window + tap)
+                term = channel * window + tap
+                f.store(channel * plane + f.load(taps, tap), table, term * 2)
+                f.store(term, table, term * 2 + 1)
             base = self._stored_at(f, c.pointer("input"), g * c["in_g"])
             out = self._stored_at(f, c.pointer("output"), g * c["out_g"] + m0 * c["out_m"])
             panels, ins = record["panels"], record.pointer("ins")

@@ -72,8 +72,10 @@ class Programs(Packing):
         own_filters = self._room(f, c["blocked"].equals(0).choose(height * PITCH, 0) + 2 * self.lanes)
         left = self._at(f, own_filters, self.lanes)
         sums = self._room(f, height * width)
-        self._need(f, c, record, slab, own_filters, sums, planned=False)
+        table = self._room(f, depth * 4)
+        self._need(f, c, record, slab, own_filters, sums, table, planned=False)
         bias = f.room(f"[{self.high} x {self.real}]")
+        window, blind = c["window"], f.variable(0)
         out_m, out2, bias_by = c["out_m"], c["out2"], c["bias_by"]
         unit = out2.equals(1) if self.stored == self.real else f.const(0).equals(1)
         with f.loop(f.param("start"), f.param("end")) as i:
@@ -83,7 +85,10 @@ class Programs(Packing):
             p0, m0 = block * width, row_block * height
             p1, some = (p0 + width).least(places), height.least(rows - m0)
             f.line(f"call void @plan(ptr %c, ptr {t}, i64 {p0}, i64 {p1}, i64 {panel})")
-            self._need(f, c, record, slab, own_filters, sums)
+            self._need(f, c, record, slab, own_filters, sums, table)
+            if not self.kind.tiles:
+                f.line(f"call void @look(ptr %c, ptr {t}, i64 {p0}, i64 {p1}, ptr {table})")
+                blind.set((record["sees"] < window).choose(1, 0))
             base = self._stored_at(f, c.pointer("input"), g * c["in_g"])
             out = self._stored_at(f, c.pointer("output"), g * c["out_g"] + m0 * out_m)
             counts, outs = record.pointer("counts"), record.pointer("outs")
@@ -102,7 +107,8 @@ class Programs(Packing):
                         with f.loop(0, panels) as j:
                             f.line(f"call void @pair.rows(ptr {self._at(f, slab, j * far)}, i64 {k}, i64 {panel})")
                 filters = self._filters_at(f, c, g, m0, r0, left)
-                numbers = k.up(2) if self.kind.tiles else k
+                partly = blind.value.equals(1)
+                numbers = k.up(2) if self.kind.tiles else partly.choose(k // window.most(1) * record["sees"], k)
                 later = (r0 > 0).choose(1, 0)
                 self._tiled(f, amx.configure())
                 with f.loop(0, panels) as j:
@@ -126,7 +132,12 @@ class Programs(Packing):
                                 at = self._stored_at(f, given, (g * rows + m0 + m + row) * bias_by)
                                 f.line(f"store {self.real} {self._get(f, at)}, ptr {self._at(f, bias, row)}")
                         a = self._at(f, filters, m * PITCH)
-                        self._multiply(f, some - m, vectors, numbers, a, columns, to, ldc, bias, later)
+                        given = f, some - m, vectors, numbers, a, columns, to, ldc, bias, later
+                        with f.when(partly.denied()):
+                            self._multiply(*given)
+                        if not self.kind.tiles:
+                            with f.when(partly):
+                                self._multiply(*given, table)
                 self._tiled(f, amx.release())
             with f.loop(0, panels) as j:
                 here = (p1 - p0 - j * panel).least(panel)
@@ -139,7 +150,38 @@ class Programs(Packing):
                         f"call void @scatter(ptr %c, ptr {t}, ptr {there}, i64 {some - done}, i64 {j}, ptr {own},"
                         f" i64 {width})"
                     )
-        self._close(f, record, slab, own_filters, sums)
+        self._close(f, record, slab, own_filters, sums, table)
+        return f.end()
+
+    def _look(self) -> str:
+        """Which taps see something from the places [p0, p1); a table of columns and terms, if some see nothing."""
+        f, c, t = self._open("look", "i64 p0", "i64 p1", "ptr table")
+        p0, last, image = f.param("p0"), f.param("p1") - 1, c["image"]
+        window, seen, found, tap = c["window"], t.pointer("seen"), f.variable(0), f.variable(0)
+        # From where to where places are, if they are of one image, one depth and one row.
+        alone = (p0 // image).equals(last // image).both(window <= DEPTH)
+        inside = []
+        size = image
+        for d in range(3):
+            size = size // c[f"count{d}"]
+            first, end = (p % (size * c[f"count{d}"]) // size for p in (p0, last))
+            first, end = alone.choose(first, 0), alone.choose(end, c[f"count{d}"] - 1)
+            alone = alone.both(first.equals(end))
+            inside.append((first * c[f"step{d}"], end * c[f"step{d}"]))
+        with f.loop(0, c["taps0"]) as tz, f.loop(0, c["taps1"]) as ty, f.loop(0, c["taps2"]) as tx:
+            sees = f.const(0).equals(0)
+            for d, of in enumerate((tz, ty, tx)):
+                first, end = (edge + of * c[f"dstep{d}"] for edge in inside[d])
+                sees = sees.both(end >= c[f"lo{d}"]).both(first < c[f"hi{d}"])
+            f.store(tap.value, seen, found.value)
+            found.set(found.value + sees.either(window > DEPTH).choose(1, 0))
+            tap.set(tap.value + 1)
+        t["sees"] = found.value
+        with f.when(found.value < window):
+            with f.loop(0, c["depth"] // window) as channel, f.loop(0, found.value) as i:
+                term = channel * found.value + i
+                f.store(term * self.wide, "%table", term * 2)
+                f.store(channel * window + f.load(seen, i), "%table", term * 2 + 1)
         return f.end()
 
     def _weight(self) -> str:

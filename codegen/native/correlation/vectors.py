@@ -213,7 +213,7 @@ class Vectors:
     def _micro(self, vectors: int, high: int, *, planes: bool = False) -> str:
         """`high` rows by `vectors` registers of columns, over `k` numbers or pairs; `more`: add to what is there.
 
-        `planes`: columns lie where a table says.
+        `planes`: columns, and the terms of the rows, lie where a table says.
         """
         if self.kind.tiles:
             return self._tile_micro(vectors)
@@ -237,9 +237,9 @@ class Vectors:
                     f.line(f"store {kind} {self._vload(f, places[m][v])}, ptr {sums[m][v]}")
 
         def step(k: Int) -> None:
-            base = self._at(f, "%b", f.load("%table", k) if planes else k * self.wide)
+            base = self._at(f, "%b", f.load("%table", k * 2) if planes else k * self.wide)
             columns = [self._vload(f, self._at(f, base, v * self.lanes)) for v in range(vectors)]
-            along = self._at(f, "%a", k)
+            along = self._at(f, "%a", f.load("%table", k * 2 + 1) if planes else k)
             for m in rows:
                 one = self._splat(f, f.op(f"load {self.real}, ptr {self._at(f, along, m * PITCH)}"))
                 for v in range(vectors):

@@ -14,18 +14,25 @@ FIELDS = (
     "w_g", "w_m", "w_c", "out_n", "out_g", "out_m",
     *(f"{name}{d}" for d in range(3) for name in ("count", "step", "taps", "dstep", "lo", "hi", "in", "out", "w")),
 )  # fmt: skip
+#: Of products of rows of numbers side by side: where operands and results lie, and how many there are.
+TOLD = (
+    "left", "right", "to", "added", "left_i", "left_k", "right_k", "to_i", "count_i", "count_k", "count_j", "left_g",
+    "right_g", "to_g", "count_n", "right_n", "to_n", "own",
+)  # fmt: skip
 #: What follows from them.
 _DERIVED = (
     "window", "image", "places", "terms", "depth", "width", "blocks", "height", "row_blocks", "splits", "stretch",
     "phase", "pitch", "direct", "plain", "partial", "packed", "odd", "deep", "failed",
     "line", "planes", "blocked", "late", "paired",
+    "given", "span", "down", "across", "several",
+    *(f"told_{name}" for name in TOLD),
 )  # fmt: skip
 #: What a program keeps of its block.
 BLOCK = (
     "pieces", "taps", "weights", "edges", "counts", "ins", "outs", "scratch", "found", "panels", "panel", "memory",
-    "phase", "pitch", "begin", "plane", "masks",
+    "phase", "pitch", "begin", "plane", "masks", "seen", "sees",
 )  # fmt: skip
-CORRELATE, WEIGHT, DEPTHWISE, DEPTHWISE_WEIGHT, DEPTHWISE_ADJOINT = range(5)
+CORRELATE, WEIGHT, DEPTHWISE, DEPTHWISE_WEIGHT, DEPTHWISE_ADJOINT, SPREAD = range(6)
 #: Terms that are summed in registers, and the distance of rows of the left operand: not a power of two, or rows would
 #: lie in the same lines of the cache.
 DEPTH, _GAP = 256, 16
