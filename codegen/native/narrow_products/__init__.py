@@ -29,6 +29,7 @@ from opweave.codegen.native.narrow_products.vectors import (
     LINE,
     PACKED,
     READ_TWICE,
+    SHARED,
     WORDS,
     Kind,
 )
@@ -197,6 +198,9 @@ class _Module(Tiles):
         for _ in range(2):
             few = (batches * panels * m.up(height) < ENOUGH).both(height > self.low)
             half = height.up(2 * self.lanes) * self.lanes
+            if self.direct:
+                # One row of programs packs for itself.
+                few = few.both(half * self.width * k >= SHARED)
             height = few.choose(half, height)
         row_blocks = m.up(height)
         direct = (along.both((k % size).equals(0)) if size == 2 else in_place).either(dotted)

@@ -26,6 +26,8 @@ TALL, LOW, ENOUGH, DEPTH = 96, 24, 8, 256
 DEPTH_SINGLE = 128
 #: Rows up to which a program of float32 has all, and packs a panel piece by piece, as it needs them.
 TALL_FLOAT = 256
+#: Multiplications of a program of float32 from which on it pays to pack what several read, before any of them.
+SHARED = 1 << 21
 #: The same of tiles.
 TALL_TILES, LOW_TILES, DEPTH_TILES = 128, 32, 128
 #: Panels for which rows of tiles are read where they lie, even if they part lines of the cache.
