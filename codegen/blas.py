@@ -85,7 +85,7 @@ _FIELDS = {
     "packed": "packed", "each": "with.slab", "programs": "count", "grid_x": "gx", "grid_y": "gy", "grid_z": "gz",
 }  # fmt: skip
 _POINTERS = ("gemm", "a", "b", "c", "then", "packed")
-_NO_EPILOGUE = (0,) * 7
+_NO_EPILOGUE = (0,) * 9
 
 
 def multiplies(node: Node) -> bool:
@@ -174,7 +174,7 @@ def run(
     kernel = None if launch is None else library.launcher_of(launch)
     if kernel is not None and kernel.is_plain and all(isinstance(value, int) for value in arguments):
         packed = (ctypes.c_int64 * len(arguments))(*arguments)
-        library.multiply(*words, elements, each, ctypes.addressof(kernel.counts), ctypes.addressof(packed), *grid)
+        library.multiply(*words, elements, each, ctypes.addressof(kernel.counts), ctypes.addressof(packed), *grid, 0, 0)
         return
     library.multiply(*words, *_NO_EPILOGUE)
     if launch is not None:
@@ -424,7 +424,7 @@ def _native(found: _Found) -> _Blas:
 
 _CONTROLS = ("enter", "leave", "renew")
 #: How many numbers describe a product.
-_WORDS = 27
+_WORDS = 29
 
 
 def source(word: str = "i64", wide: bool = False, narrow_blas: bool = False) -> str:

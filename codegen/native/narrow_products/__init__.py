@@ -28,8 +28,10 @@ from opweave.codegen.native.narrow_products.vectors import (
     HIGH,
     LINE,
     PACKED,
+    PARTS,
     READ_TWICE,
     SHARED,
+    TALL,
     WORDS,
     Kind,
 )
@@ -202,12 +204,18 @@ class _Module(Tiles):
                 # One row of programs packs for itself.
                 few = few.both(half * self.width * k >= SHARED)
             height = few.choose(half, height)
+        given = never
+        if self.direct:
+            # Rows are made by one thread: it has what a kernel that follows needs of them.
+            given = (c["packed"] > 0).both(batches.equals(1))
+            parted = m.up(PARTS * self.lanes) * self.lanes
+            height = given.choose(parted.least(TALL), height)
         row_blocks = m.up(height)
         direct = (along.both((k % size).equals(0)) if size == 2 else in_place).either(dotted)
         if self.kind.tiles:
             lines = ((c["a_row"] * self.item | c["a"]) & (ROW_BYTES - 1)).equals(0)
             direct = along.both((panels <= READ_TWICE).either(dotted).either(lines))
-        shared = row_blocks > 1
+        shared = (row_blocks > 1).either(given)
         for name, value in {
             "groups": groups, "panels": panels, "height": height, "row_blocks": row_blocks,
             "direct": direct.choose(1, 0),
@@ -216,7 +224,7 @@ class _Module(Tiles):
         }.items():  # fmt: skip
             c[name] = value
         left = direct.choose(0, batches * row_blocks * height * groups)
-        right = shared.choose(batches * panels * self.width * groups, 0)
+        right = shared.both(given.denied()).choose(batches * panels * self.width * groups, 0)
         sums = batches * row_blocks * height if self.shifted else f.const(0)
         memory, cost, result = f.room("ptr"), f.room("double"), f.room("i32")
         f.line(f"store ptr null, ptr {memory}")
@@ -232,6 +240,8 @@ class _Module(Tiles):
             # Each begins at a line of the cache.
             c["right"] = start + ((left * 4 + 63) & -64)
             c["sums"] = start + ((left * 4 + 63) & -64) + ((right * 4 + 63) & -64)
+        with f.when(given):
+            c["right"] = c["packed"]
 
         def go(function: str, programs: Int, each: Int) -> None:
             """Run programs, unless the handler of a signal has raised while others ran."""
@@ -245,6 +255,9 @@ class _Module(Tiles):
                 f.line(f"store i32 {found}, ptr {result}")
 
         parts = direct.choose(0, row_blocks) + shared.choose(panels, 0)
+        if self.direct:
+            # Panels come behind the rows.
+            parts = given.both(c["ready"].equals(1)).choose(direct.choose(0, row_blocks), parts)
         with f.when(parts > 0):
             go("prepare", batches * parts, groups * self.width * int(self.rate / PACKED))
         go("multiply", batches * row_blocks * panels, (m.least(height) + 16) * n.least(self.width) * k + 1000)
