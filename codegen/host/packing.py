@@ -11,12 +11,13 @@ share rows of a product, not columns: what follows finds a row in the cache of t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 from opweave.codegen import blas
 from opweave.codegen.host.operands import Layout, Local, TensorType
-from opweave.codegen.host.steps import Alloc, Names, Product, Step
+from opweave.codegen.host.steps import Alloc, Move, Names, Product, Step, View
 
 #: Products that an operand is packed for, at least.
 LEAST = 4
@@ -32,28 +33,48 @@ def run(steps: Sequence[Step], names: Names) -> Sequence[Step]:
     Parameters
     ----------
     steps : sequence of Step
-        In their order. What a product multiplies is not written before the last that does so.
+        In their order.
     names : Names
         Those of the program; new ones are added.
     """
-    users: dict[Local, int] = {}
-    for step in steps:
-        if isinstance(step, Product) and _fits(step):
-            users[step.b] = users.get(step.b, 0) + 1
-    shared = {local for local, count in users.items() if count >= LEAST}
-    if not shared:
-        return steps
-    memory: dict[Local, Local] = {}
+    keys = _keys(steps)
+    counts = Counter(keys.values())
+    memory: dict[_Key, Local] = {}
     found: list[Step] = []
     for step in steps:
-        if isinstance(step, Product) and step.b in shared and _fits(step):
-            if step.b not in memory:
+        key = keys.get(step)
+        if isinstance(step, Product) and key is not None and counts[key] >= LEAST:
+            if key not in memory:
                 made = _made(step, names)
-                memory[step.b] = made.result
+                memory[key] = made.result
                 found.append(made)
-            step = replace(step, packed=memory[step.b])
+            step = replace(step, packed=memory[key])
         found.append(step)
     return found
+
+
+#: A right operand, and how often its memory was written before.
+_Key = tuple[Local, int]
+
+
+def _keys(steps: Sequence[Step]) -> dict[Step, _Key]:
+    """What products multiply by."""
+    base: dict[Local, Local] = {}
+    writes: Counter[Local] = Counter()
+    keys: dict[Step, _Key] = {}
+
+    def root(local: Local) -> Local:
+        while local in base:
+            local = base[local]
+        return local
+
+    for step in steps:
+        if isinstance(step, (View, Move)):
+            base[step.result] = step.base if isinstance(step, View) else step.of
+        elif isinstance(step, Product) and _fits(step):
+            keys[step] = step.b, writes[root(step.b)]
+        writes.update({root(local) for local in step.writes})
+    return keys
 
 
 def _fits(step: Product) -> bool:
