@@ -274,7 +274,7 @@ class Epilogue:
 class Product(Step):
     """A matrix product, or a batch of them, is written to memory (`codegen.blas`).
 
-    With `factors` of it and of the `term` that is added, by `codegen.narrow_products`. What `packed` is, `host.packing` says.
+    With `factors` of it and of the `term` that is added, by `codegen.narrow_products`. `host.packing` has `packed`.
     """
 
     out: Local

@@ -199,7 +199,7 @@ def _pointwise(nest: LoopNest, target: Target) -> Schedule:
 
 
 def _flat(nest: LoopNest, target: Target) -> int:
-    """Elements of a pointwise program: fewer than usual where each takes long, so that small results keep cores busy."""
+    """Elements of a pointwise program: fewer where each takes long, so that small results keep cores busy."""
     each = _MEMORY * len(nest.stores)
     for value in nest.values():
         match value:

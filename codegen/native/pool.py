@@ -2,9 +2,9 @@
 
 A *job* is a range of programs of one kernel. The thread that starts a job works on it too; helpers join while it is
 open. Each has a part of the programs, of which it takes chunks, and then takes those that are left of the others'
-parts. The parts are the same from job to job: what a kernel made lies in the cache of the thread that reads it next. The
-caller never waits for a helper to show up, only for those that did join to finish the chunk they are on, so a helper
-that the system has not scheduled costs nothing.
+parts. The parts are the same from job to job: what a kernel made lies in the cache of the thread that reads it next.
+The caller never waits for a helper to show up, only for those that did join to finish the chunk they are on, so a
+helper that the system has not scheduled costs nothing.
 
 Jobs that are too short to be worth a helper run on the caller alone; for one that is awake, since it polls for a while
 after a job, less is worth it than for one that sleeps. How long a program takes is measured, not guessed: each kernel

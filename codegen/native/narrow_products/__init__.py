@@ -6,7 +6,8 @@ of the right operand is a few registers of columns, a row of groups after the ot
 left operand is read where it is, if groups lie there in one piece, else packed likewise, in blocks of rows. For a row
 or two, nothing is packed if both operands lie in one piece along what is summed over. Where the machine has AMX, tiles
 of groups are multiplied (`tiles`). Numbers of float32 are groups of one, too (`codegen/blas.py` says when). Of few rows
-of them a program packs a panel piece by piece, and uses each while the caches have it; memory is asked for ahead.
+of them a program packs a panel piece by piece, and uses each while the caches have it; memory is asked for ahead. What
+many products of few rows are multiplied by may be packed once for all of them (`codegen/host/packing.py`).
 
 A program makes a block of rows of a panel in float32 or int32, in the order of what is summed over, and rounds once.
 Sums to which nothing is done, and that fill registers, are kept where the result lies.

@@ -28,7 +28,7 @@ DEPTH_SINGLE = 128
 TALL_FLOAT = 256
 #: Multiplications of a program of float32 from which on it pays to pack what several read, before any of them.
 SHARED = 1 << 21
-#: In how many programs' rows a product of float32 is made whose right operand is packed already, if these fill registers.
+#: Blocks of rows of a product of float32 whose right operand is packed already; fewer where these fill no registers.
 PARTS = 4
 #: The same of tiles.
 TALL_TILES, LOW_TILES, DEPTH_TILES = 128, 32, 128
