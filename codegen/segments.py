@@ -53,7 +53,7 @@ def product(
     packed : (int, bool)
         Where native code keeps the right operand packed (0: nowhere), and whether it is there by now.
     """
-    blas.run(dtype, out, a, b, elements, each, kernel, grid, arguments)
+    blas.run(dtype, out, a, b, elements, each, kernel, grid, arguments, packed)
 
 
 def convolution_at(

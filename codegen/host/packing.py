@@ -83,7 +83,7 @@ def _fits(step: Product) -> bool:
     if step.factors is not None or len(out.sizes) != 2 or not all(type(n) is int for n in (*out.sizes, *b.sizes)):
         return False
     k, n = b.sizes
-    fits = blas.is_own(out.dtype, out.sizes, k) and out.sizes[0] <= blas.LONG
+    fits = blas.is_own(out.dtype, out.sizes, k, blas.PACKED) and out.sizes[0] <= blas.LONG
     return fits and _SMALL <= k * n * b.dtype.itemsize <= _LARGE
 
 

@@ -418,7 +418,9 @@ ready:                                         ; a helper that looks for work co
   %all.helpers = load atomic i64, ptr @helpers monotonic, align 8
   %all.asleep = load atomic i64, ptr @sleepers monotonic, align 8
   %awake = icmp slt i64 %all.asleep, %all.helpers
-  %soon = and i1 %awake, %told
+  %ample = fcmp ogt double %expected, @READY_NS@
+  %told.ample = and i1 %told, %ample
+  %soon = and i1 %awake, %told.ample
   br i1 %soon, label %share, label %probe
 
 probe:                                         ; as many as should take PROBE_NS; one, then twice as many, if unknown

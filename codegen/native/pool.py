@@ -41,6 +41,8 @@ PROBE_NS = 5e3
 """Work that the caller does before it decides whether helpers are worth waking."""
 SERIAL_NS = 15e3
 """Remaining work that is not worth waking helpers for."""
+READY_NS = 5e3
+"""The same if a helper is awake."""
 PARALLEL_NS = 100e3
 """Expected work from which helpers are woken without a probe."""
 
@@ -72,6 +74,7 @@ def source(of: str | None = None) -> str:
         "SIG_SETMASK": int(signal.SIG_SETMASK),
         "STACK_BYTES": _STACK_BYTES,
         "PARALLEL_NS": f"{PARALLEL_NS:e}",
+        "READY_NS": f"{READY_NS:e}",
         "PROBE_NS": f"{PROBE_NS:e}",
         "SERIAL_NS": f"{SERIAL_NS:e}",
         "CHUNKS_PER_THREAD": _CHUNKS_PER_THREAD,

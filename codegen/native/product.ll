@@ -317,7 +317,11 @@ which:                                                   ; BLAS packs operands f
   %fit = or i1 %fit.0, %by.halves
   %several.rows = icmp sgt i64 %m, 1
   %broad = icmp sge i64 %n, @BROAD@
-  %long = icmp sgt i64 %terms, @MANY@
+  %plenty = icmp sgt i64 %terms, @MANY@
+  %kept.of = getelementptr %Product, ptr %about, i64 0, i32 13
+  %kept.at = load i64, ptr %kept.of
+  %kept = icmp ne i64 %kept.at, 0
+  %long = or i1 %plenty, %kept
   %own.0 = and i1 %fit, %several.rows
   %own.1 = and i1 %broad, %long
   %each.terms = mul i64 %area, %k
@@ -340,7 +344,6 @@ packed.once:                                             ; the words of `narrow_
   %beta.p = getelementptr i64, ptr %words, i64 25
   store i64 u0x3F800000, ptr %beta.p
   %kept.p = getelementptr i64, ptr %words, i64 26
-  %kept.of = getelementptr %Product, ptr %about, i64 0, i32 13
   call void @llvm.memcpy.p0.p0.i64(ptr %kept.p, ptr %kept.of, i64 16, i1 false)
   %made = call i32 %maker(ptr %words)
   %unmade = icmp ne i32 %made, 0

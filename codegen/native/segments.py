@@ -533,7 +533,7 @@ class Recorder:
         packed: tuple[Any, bool] = (0, False),
     ) -> None:
         """A matrix product, with a kernel that follows it or none."""
-        _product.value = blas.native_product(dtype, out[1], a[1][-1])
+        _product.value = blas.native_product(dtype, out[1], a[1][-1], isinstance(packed[0], Word))
         if _product.value is None:
             raise NotRecorded
         launcher: Kernel | None = kernel.args[0] if kernel is not None else None

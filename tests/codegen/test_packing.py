@@ -88,6 +88,8 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...], int]] = {
     "many rows": (chain(4), (real(250, 128), real(128, 128)), 1),
     "more rows than pay": (chain(4), (real(300, 128), real(128, 128)), 0),
     "rows that fill nothing": (chain(5), (real(3, 1024), real(1024, 1024)), 1),
+    "small": (chain(6), (real(16, 64), real(64, 64)), 1),
+    "smaller": (chain(6), (real(8, 64), real(64, 64)), 0),
     "three": (chain(3), (real(32, 128), real(128, 128)), 0),
     "transposed": (transposed, (real(32, 160), real(160, 160)), 1),
     "columns": (columns, (real(160, 32), real(160, 160)), 1),
