@@ -91,6 +91,8 @@ def of(library: str) -> Calls:
 def operations() -> dict[str, float]:
     """Of each step: operations of products and convolutions, as PyTorch counts them."""
     counter: Any = importlib.import_module("torch.utils.flop_counter").FlopCounterMode
+    # What oneDNN does of a recurrent layer would not be counted.
+    importlib.import_module("torch").backends.mkldnn.enabled = False
     models, found = zoo("torch"), {}
     for name in WORK:
         model, inputs = made("torch", models, name)

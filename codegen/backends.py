@@ -25,6 +25,8 @@ class Target:
     ----------
     flat : int
         Of a pointwise program.
+    work : int
+        Of a pointwise program, at most: additions of float32 that take as long as all that it computes.
     square : tuple of int
         Tile of a transposing program.
     whole_row : int
@@ -44,6 +46,7 @@ class Target:
     """
 
     flat: int
+    work: int
     square: tuple[int, int]
     whole_row: int
     bundle: int
@@ -56,11 +59,11 @@ class Target:
 
 
 CPU = Target(
-    flat=8192, square=(128, 16), whole_row=16384, bundle=2048, chunk=4096, columns=1024, column_rows=8,
+    flat=8192, work=3 << 17, square=(128, 16), whole_row=16384, bundle=2048, chunk=4096, columns=1024, column_rows=8,
     programs=16, split_at=1 << 16, lane_accumulators=False,
 )  # fmt: skip
 CUDA = Target(
-    flat=1024, square=(32, 32), whole_row=8192, bundle=1024, chunk=2048, columns=32, column_rows=64,
+    flat=1024, work=1 << 20, square=(32, 32), whole_row=8192, bundle=1024, chunk=2048, columns=32, column_rows=64,
     programs=512, split_at=1 << 14, lane_accumulators=True,
 )  # fmt: skip
 

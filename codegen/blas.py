@@ -70,6 +70,8 @@ OWN, CACHED = 1 << 22, 1 << 19
 DEEP = 256
 #: Columns, and multiplications, from which on it is.
 _BROAD, _MANY = 16, MOST_PRODUCTS + 1
+#: The same of multiplications where the right operand is packed already.
+PACKED = SMALL + 1
 #: Columns of a block of a small product, in registers together; a narrower one where there are fewer.
 _WIDTHS = {"float": (8, 1), "double": (4, 1)}
 #: Multiplications a nanosecond of one core, about: tells the pool that helpers are worth waking.
@@ -165,18 +167,20 @@ def run(
     launch: Callable[..., None] | None = None,
     grid: Sequence[int] = (),
     arguments: Sequence[Any] = (),
+    packed: tuple[int, bool] = (0, False),
 ) -> None:
-    """`multiply_then` of what is at addresses, by NumPy's BLAS, which must be OpenBLAS."""
+    """`multiply_then` of what is at addresses, by NumPy's BLAS, which must be OpenBLAS (`packed`: `host.packing`)."""
     library = _library()
     assert library is not None
-    library.have_for(dtype, out[1], a[1][-1])
+    library.have_for(dtype, out[1], a[1][-1], PACKED if packed[0] else _MANY)
     words = words_of(dtype, out, a, b)
     kernel = None if launch is None else library.launcher_of(launch)
     if kernel is not None and kernel.is_plain and all(isinstance(value, int) for value in arguments):
-        packed = (ctypes.c_int64 * len(arguments))(*arguments)
-        library.multiply(*words, elements, each, ctypes.addressof(kernel.counts), ctypes.addressof(packed), *grid)
+        given = (ctypes.c_int64 * len(arguments))(*arguments)
+        counts = ctypes.addressof(kernel.counts)
+        library.multiply(*words, elements, each, counts, ctypes.addressof(given), *grid, *packed)
         return
-    library.multiply(*words, *_NO_EPILOGUE)
+    library.multiply(*words, *_NO_EPILOGUE, *packed)
     if launch is not None:
         launch(*grid, *arguments)
 
@@ -196,7 +200,7 @@ def _steps(strides: Sequence[Any]) -> tuple[Any, ...]:
     return (0, 0, *strides)[-4:]
 
 
-def native_product(dtype: DType, out: Sequence[Any], k: Any) -> int | None:
+def native_product(dtype: DType, out: Sequence[Any], k: Any, packed: bool = False) -> int | None:
     """Address of `i32 opweave_product(ptr words)`; None where NumPy's BLAS is not OpenBLAS.
 
     Parameters
@@ -207,7 +211,7 @@ def native_product(dtype: DType, out: Sequence[Any], k: Any) -> int | None:
     library = _library()
     if library is None:
         return None
-    library.have_for(dtype, out, k)
+    library.have_for(dtype, out, k, PACKED if packed else _MANY)
     return library.address
 
 
@@ -220,15 +224,15 @@ def loop_of(dtype: DType) -> tuple[int, int] | None:
     return library.loop, _TYPES[dtype]
 
 
-def is_own(dtype: DType, out: Sequence[Any], k: Any) -> bool:
-    """Whether native code of one's own may make a product, as `product.ll` decides; as of `native_product`."""
+def is_own(dtype: DType, out: Sequence[Any], k: Any, many: int = _MANY) -> bool:
+    """Whether native code of one's own may make a product, of `many`, as `product.ll` decides; see `native_product`."""
     m, n = out[-2:]
     if dtype is not dtypes.float32:
         return False
     if not all(isinstance(size, int) for size in (*out, k)):
         return True
     each, matrices = m * n * k, math.prod(out[:-2])
-    enough = each * matrices >= _MANY and (matrices == 1 or each > SMALL)
+    enough = each * matrices >= many and (matrices == 1 or each > SMALL)
     return m > 1 and n >= _BROAD and enough and (m <= LONG or m * n <= OWN or is_narrow())
 
 
@@ -325,9 +329,9 @@ class _Blas:
     launcher_of: Callable[[object], Any]
     wide: bool
 
-    def have_for(self, dtype: DType, out: Sequence[Any], k: Any) -> None:
+    def have_for(self, dtype: DType, out: Sequence[Any], k: Any, many: int = _MANY) -> None:
         """Have the native code that a product of such sizes needs on this machine."""
-        if _own_at.value is None and self.wide and is_own(dtype, out, k):
+        if _own_at.value is None and self.wide and is_own(dtype, out, k, many):
             _own_at.value = narrow_products.float_address()
         vectors = _vectors_at[dtype]
         if vectors.value is None and has_vectors(out):
@@ -424,7 +428,7 @@ def _native(found: _Found) -> _Blas:
 
 _CONTROLS = ("enter", "leave", "renew")
 #: How many numbers describe a product.
-_WORDS = 27
+_WORDS = 29
 
 
 def source(word: str = "i64", wide: bool = False, narrow_blas: bool = False) -> str:

@@ -29,7 +29,7 @@ STORED = {
     dtypes.int8: ("i8", dtypes.int32),
 }
 #: How many numbers describe a product (`codegen.native.narrow_products.FIELDS`).
-_WORDS = 26
+_WORDS = 28
 #: The most dimensions, two of a batch and two of matrices.
 _DIMS = 4
 
@@ -88,7 +88,7 @@ def words_of(out: Operand, a: Operand, b: Operand, term: Operand | None, alpha: 
         (to, sizes, (down, _)), (left, (m, k), lefts), (right, _, rights) = out, a, b
         return (
             m, k, sizes[1], 1, 1, left, 0, 0, *lefts, right, 0, 0, *rights, to, 0, 0, down, 0, 0, 0, 0, 0,
-            _ONE if alpha == 1 else _bits(alpha), _ONE,
+            _ONE if alpha == 1 else _bits(alpha), _ONE, 0, 0,
         )  # fmt: skip
     if len(b[1]) == 1:
         b, out = _column(b), _column(out)
@@ -105,7 +105,7 @@ def words_of(out: Operand, a: Operand, b: Operand, term: Operand | None, alpha: 
     added = (0, 0, 0, 0, 0) if term is None else (term[0], *_repeated(term, len(sizes)))
     return (
         left_sizes[-2], left_sizes[-1], sizes[-1], outer, inner, left, *_steps(left_strides), right,
-        *_steps(right_strides), to, *_steps(strides)[:3], *added, _bits(alpha), _bits(beta),
+        *_steps(right_strides), to, *_steps(strides)[:3], *added, _bits(alpha), _bits(beta), 0, 0,
     )  # fmt: skip
 
 

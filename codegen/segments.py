@@ -38,6 +38,7 @@ def product(
     kernel: Callable[..., None] | None = None,
     grid: Sequence[int] = (),
     arguments: Sequence[int] = (),
+    packed: tuple[int, bool] = (0, False),
 ) -> None:
     """A matrix product at addresses, and a kernel that follows it.
 
@@ -49,8 +50,10 @@ def product(
         The result and the operands; see `blas.multiply`.
     elements, each, kernel, grid, arguments
         See `blas.multiply_then`.
+    packed : (int, bool)
+        Where native code keeps the right operand packed (0: nowhere), and whether it is there by now.
     """
-    blas.run(dtype, out, a, b, elements, each, kernel, grid, arguments)
+    blas.run(dtype, out, a, b, elements, each, kernel, grid, arguments, packed)
 
 
 def convolution_at(

@@ -16,7 +16,7 @@ from collections.abc import Set
 from opweave.fake.symbolic import SymNumber
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
-from opweave.tracer.emission import Emitter, nodes_in, value_of
+from opweave.tracer.emission import Emitter, nodes_in, relocate, value_of
 from opweave.tracer.graph import Graph, Node
 
 aten = ops.aten
@@ -56,7 +56,7 @@ def run(graph: Graph, tangents: int, missing: Set[int]) -> Graph:
         present.add(node)
         rest = _rest(node, gone)
         if rest is not None:
-            node.replace_all_uses_with(rest)
+            relocate(emit, node, rest)
             useless.add(node)
             continue
         for n in gone:

@@ -5,7 +5,8 @@ that follows. A convolution whose windows are single elements is a batched produ
 row, as the gradient of a mean, one row of the product is made, and repeated; columns likewise.
 
 A sum of products, as the gradient of a weight that each step of a recurrent network uses, is one product of operands
-side by side, where it costs less to lay these there than to add the results up (`passes.summed_products`).
+side by side, where it costs less to lay these there than to add the results up (`passes.summed_products`). A large
+product of which rows are read one after the other is made in parts (`passes.parted_products`).
 
 Batched products read and write where their neighbours lie, instead of copies.
 
@@ -25,7 +26,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opweave.passes import summed_products
+from opweave.passes import parted_products, summed_products
 from opweave.registry.memory_format import contiguous_format
 from opweave.registry.op import ops
 from opweave.registry.spec import is_contiguous
@@ -45,7 +46,8 @@ _RESHAPES = (aten.view.default, aten._unsafe_view.default)
 def run(graph: Graph) -> Graph:
     """Rewrite the products of a graph on the CPU."""
     rewrite(graph, lambda node: (RULES[node.target],) if node.target in RULES and _is_for_rules(node) else ())
-    summed_products.run(graph, lambda node: node.target is aten.mm.default and _is_for_rules(node))
+    summed_products.run(graph, _is_matrix_product)
+    parted_products.run(graph, _is_matrix_product)
     kept = escaping(graph)
 
     def batched(node: Node, emit: Emitter) -> Node | None:
@@ -55,6 +57,10 @@ def run(graph: Graph) -> Graph:
         graph,
         lambda node: (batched,) if node.target is aten.bmm.default and node not in kept and _is_for_blas(node) else (),
     )
+
+
+def _is_matrix_product(node: Node) -> bool:
+    return node.target is aten.mm.default and _is_for_rules(node)
 
 
 def _is_for_rules(node: Node) -> bool:

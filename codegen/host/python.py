@@ -371,6 +371,8 @@ class _Segment:
     def __init__(self, outer: _Function, step: Segment) -> None:
         self.outer, self.step = outer, step
         self.found: list[str] = []
+        #: Where an operand is packed by now.
+        self.packed: set[Local] = set()
 
     def lines(self) -> list[str]:
         """The text; behind its head stands where everything is."""
@@ -416,6 +418,9 @@ class _Segment:
             then, launch = step.epilogue, step.epilogue.launch
             parts += map(str, (then.elements, then.programs, self.outer._text(launch.kernel)))
             parts += [self._tuple(launch.grid), self._tuple(launch.arguments)]
+        if step.packed is not None:
+            parts.append(f"packed=({step.packed}, {step.packed in self.packed})")
+            self.packed.add(step.packed)
         self._line(f"{self.outer._inject('product', product)}({', '.join(parts)})", step)
 
     def group(self, step: host.Group) -> None:

@@ -20,6 +20,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from opweave.codegen import blas
+from opweave.codegen.host import packing
 from opweave.codegen.host.operands import Address, Expression, Layout, Local, Number, NumberType, OpaqueType, number_in
 from opweave.codegen.host.steps import (
     Alloc,
@@ -253,7 +254,7 @@ def _segment(steps: Sequence[Step], program: Program, end: int, inner: set[Local
     if not work:
         return steps
     try:
-        maker = _Maker(steps, program, end)
+        maker = _Maker(packing.run(steps, program.names), program, end)
         made = maker.made()
     except CompileError as error:  # a size of a product follows from none that is there
         let_through(error)

@@ -274,7 +274,7 @@ class Epilogue:
 class Product(Step):
     """A matrix product, or a batch of them, is written to memory (`codegen.blas`).
 
-    With `factors` of it and of the `term` that is added, by `codegen.narrow_products`.
+    With `factors` of it and of the `term` that is added, by `codegen.narrow_products`. `host.packing` has `packed`.
     """
 
     out: Local
@@ -283,6 +283,7 @@ class Product(Step):
     epilogue: Epilogue | None = None
     term: Local | None = None
     factors: tuple[float, float] | None = None
+    packed: Local | None = None
 
     @property
     def operands(self) -> tuple[Local, ...]:
@@ -291,7 +292,8 @@ class Product(Step):
 
     @property
     def writes(self) -> tuple[Local, ...]:
-        return (self.out,) if self.epilogue is None else (self.out, *self.epilogue.launch.outputs)
+        made = (self.out,) if self.packed is None else (self.out, self.packed)
+        return made if self.epilogue is None else (*made, *self.epilogue.launch.outputs)
 
 
 @dataclass(frozen=True, eq=False)

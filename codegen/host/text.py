@@ -126,6 +126,7 @@ def _product(step: host.Product) -> str:
         alpha, beta = ("" if factor == 1 else f"{factor} * " for factor in step.factors)
         text = f"product {step.out} = {alpha}{step.a} @ {step.b}"
         return text if step.term is None else f"{text} + {beta}{step.term}"
+    text += "" if step.packed is None else f" packed at {step.packed}"
     if step.epilogue is None:
         return text
     programs = f"{step.epilogue.programs} program" + "s" * (step.epilogue.programs != 1)

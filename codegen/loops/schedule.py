@@ -27,8 +27,9 @@ from opweave.codegen.backends import Target
 from opweave.codegen.loops.axes import join_reduced
 from opweave.codegen.loops.nest import LoopNest
 from opweave.codegen.loops.printing import print_schedule
-from opweave.codegen.loops.values import Load, Read
+from opweave.codegen.loops.values import Extern, Load, Prim, Read
 from opweave.registry.dataclass import dataclass
+from opweave.registry.scalar import UNARY_FLOAT
 from opweave.tracer.loops.index import Axis, Index
 from opweave.tracer.loops.size import Size, ceil_div, divide, hint, product
 
@@ -36,6 +37,13 @@ from opweave.tracer.loops.size import Size, ceil_div, divide, hint, product
 MANY = 256
 #: Elements of an innermost reduced axis below which the reduced axes are joined rather than looped over.
 SHORT = 32
+#: Additions of float32 that take as long as reading or writing an element, and as a function of it.
+_MEMORY, _FUNCTION = 4, 16
+#: Functions that the processor has instructions for.
+_INSTRUCTIONS = frozenset(("floor", "ceil", "trunc", "round", "sqrt", "rsqrt"))
+_FUNCTIONS = frozenset(UNARY_FLOAT) - _INSTRUCTIONS | {"pow", "atan2", "fmod", "philox"}
+#: Elements of a program at least, if there are so many.
+_LEAST = 1024
 #: Elements that become one up to which results that lie side by side are lanes, and so many results at least.
 WINDOW, _FEW = 64, 8
 
@@ -169,9 +177,9 @@ def _pointwise(nest: LoopNest, target: Target) -> Schedule:
     axes = nest.kept
     if not axes:
         return Schedule((), (), (), None, False)
-    inner = axes[-1]
+    inner, flat = axes[-1], _flat(nest, target)
     if len(axes) == 1:
-        lane = _lane(inner, min(target.flat, _cover(inner.size)), "grid", "i", "BLOCK")
+        lane = _lane(inner, min(flat, _cover(inner.size)), "grid", "i", "BLOCK")
         return Schedule((lane,), (), (), None, False)
     other = _transposed(nest, inner)
     if other is not None:
@@ -181,13 +189,28 @@ def _pointwise(nest: LoopNest, target: Target) -> Schedule:
             _lane(inner, min(wide, _cover(inner.size)), "grid", "c", "COLS"),
         )
     else:
-        wide = min(target.flat, _cover(inner.size))
+        wide = min(flat, _cover(inner.size))
         lane = _lane(inner, wide, "grid", "c", "COLS")
         outer = axes[-2]
-        high = min(_floor_power(max(target.flat // wide, 1)), _cover(outer.size, 4))
+        high = min(_floor_power(max(flat // wide, 1)), _cover(outer.size, 4))
         lanes = (_lane(outer, high, "grid", "r", "ROWS"), lane) if high > 1 else (lane,)
     used = [lane.axis for lane in lanes]
     return Schedule(lanes, tuple(a for a in axes if a not in used), (), None, False)
+
+
+def _flat(nest: LoopNest, target: Target) -> int:
+    """Elements of a pointwise program: fewer where each takes long, so that small results keep cores busy."""
+    each = _MEMORY * len(nest.stores)
+    for value in nest.values():
+        match value:
+            case Read():
+                each += _MEMORY
+            case Prim() | Extern():
+                dear = isinstance(value, Extern) or value.name in _FUNCTIONS
+                each += (_FUNCTION if dear else 1) * max(value.dtype.itemsize // 4, 1)
+            case _:
+                pass
+    return min(target.flat, max(_floor_power(target.work // max(each, 1)), _LEAST))
 
 
 def _transposed(nest: LoopNest, inner: Axis) -> Axis | None:

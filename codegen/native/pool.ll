@@ -36,18 +36,20 @@ declare i64 @llvm.fptosi.sat.i64.f64(double)
 @main    = internal global i64 0               ; the interpreter's main thread, which handles signals
 @home    = internal global i64 0               ; process id that the helpers live in
 @helpers = internal global i64 0               ; threads started there
+@numbered = internal global i64 1              ; the next of them has this number; the caller of a job has 0
 
 ; the job, written while @open is 0 and @active is 0
 @code  = internal global ptr null, align 64
 @args  = internal global ptr null
-@end   = internal global i64 0
 @chunk = internal global i64 0
 @gx    = internal global i32 0
 @gy    = internal global i32 0
 @gz    = internal global i32 0
 @limit = internal global i64 0                 ; helpers that may join
+@shares = internal global i64 1                ; the programs are in so many parts, one for each thread
 
-@next   = internal global i64 0, align 128     ; first program that nobody has taken
+; of each part the first program that nobody has taken, and where it ends
+@parts  = internal global [@PARTS@ x [16 x i64]] zeroinitializer, align 128
 @joined = internal global i64 0, align 128
 @active = internal global i64 0, align 128     ; helpers that may be looking at the job
 @open   = internal global i64 0, align 128     ; 1 while the job takes helpers
@@ -109,22 +111,35 @@ define i32 @opweave_poll(ptr %since) {
   ret i32 %result
 }
 
-; take chunks until none is left; true if the job was stopped, which only its owner, who has a `since`, can do
-define internal i1 @work(ptr %since) {
+; take chunks until none is left, first of one's own part, which is the same from job to job, so that what one made lies
+; in the caches of who reads it; true if the job was stopped, which only its owner, who has a `since`, can do
+define internal i1 @work(ptr %since, i64 %own) {
 entry:
   %code = load ptr, ptr @code
   %args = load ptr, ptr @args
-  %end = load i64, ptr @end
   %chunk = load i64, ptr @chunk
   %gx = load i32, ptr @gx
   %gy = load i32, ptr @gy
   %gz = load i32, ptr @gz
+  %shares = load i64, ptr @shares
   %helps = icmp eq ptr %since, null
+  br label %part
+part:
+  %k = phi i64 [ 0, %entry ], [ %k1, %empty ]
+  %turn = add i64 %own, %k
+  %number = urem i64 %turn, %shares
+  %next.p = getelementptr [16 x i64], ptr @parts, i64 %number
+  %end.p = getelementptr [16 x i64], ptr @parts, i64 %number, i64 1
+  %end = load i64, ptr %end.p
   br label %take
 take:
-  %from = atomicrmw add ptr @next, i64 %chunk monotonic
+  %from = atomicrmw add ptr %next.p, i64 %chunk monotonic
   %some = icmp slt i64 %from, %end
-  br i1 %some, label %run, label %done
+  br i1 %some, label %run, label %empty
+empty:
+  %k1 = add i64 %k, 1
+  %others = icmp slt i64 %k1, %shares
+  br i1 %others, label %part, label %done
 run:
   %beyond = add i64 %from, %chunk
   %to = call i64 @llvm.smin.i64(i64 %beyond, i64 %end)
@@ -134,7 +149,15 @@ check:
   %stop = call i1 @stopped(ptr %since)
   br i1 %stop, label %halt, label %take
 halt:
-  store atomic i64 %end, ptr @next monotonic, align 8
+  %h = phi i64 [ 0, %check ], [ %h1, %halt ]
+  %halt.next = getelementptr [16 x i64], ptr @parts, i64 %h
+  %halt.end.p = getelementptr [16 x i64], ptr @parts, i64 %h, i64 1
+  %halt.end = load i64, ptr %halt.end.p
+  store atomic i64 %halt.end, ptr %halt.next monotonic, align 8
+  %h1 = add i64 %h, 1
+  %halting = icmp slt i64 %h1, %shares
+  br i1 %halting, label %halt, label %halted
+halted:
   ret i1 true
 done:
   ret i1 false
@@ -169,6 +192,7 @@ out:
 define internal ptr @helper(ptr %start) {
 entry:
   %first = ptrtoint ptr %start to i64
+  %own = atomicrmw add ptr @numbered, i64 1 monotonic
   br label %idle
 idle:
   %seen = phi i64 [ %first, %entry ], [ %new, %left ]
@@ -210,7 +234,7 @@ ticket:
   %wanted = icmp slt i64 %t, %limit
   br i1 %wanted, label %help, label %left
 help:
-  %stopped = call i1 @work(ptr null)
+  %stopped = call i1 @work(ptr null, i64 %own)
   br label %left
 left:
   %d = atomicrmw sub ptr @active, i64 1 seq_cst
@@ -233,7 +257,8 @@ settle:                                        ; first use, or a child that inhe
   store atomic i64 0, ptr @sleepers seq_cst, align 8
   store atomic i64 0, ptr @active seq_cst, align 8
   store atomic i64 0, ptr @open seq_cst, align 8
-  store i64 0, ptr @helpers
+  store atomic i64 0, ptr @helpers monotonic, align 8
+  store atomic i64 1, ptr @numbered monotonic, align 8
   store i64 %pid, ptr @home
   br label %count
 count:
@@ -267,7 +292,7 @@ made:
   %k1 = add i64 %k, 1
   br label %each
 stop:
-  store i64 %k, ptr @helpers
+  store atomic i64 %k, ptr @helpers monotonic, align 8
   %a2 = call i32 @pthread_attr_destroy(ptr %attr)
   %s7 = call i32 @pthread_sigmask(i32 @SIG_SETMASK@, ptr %old, ptr null)
   br label %out
@@ -388,7 +413,15 @@ delayed:                                       ; it takes longer than was though
 
 several:
   %long = fcmp ogt double %expected, @PARALLEL_NS@
-  br i1 %long, label %share, label %probe
+  br i1 %long, label %share, label %ready
+ready:                                         ; a helper that looks for work costs less than a probe
+  %all.helpers = load atomic i64, ptr @helpers monotonic, align 8
+  %all.asleep = load atomic i64, ptr @sleepers monotonic, align 8
+  %awake = icmp slt i64 %all.asleep, %all.helpers
+  %ample = fcmp ogt double %expected, @READY_NS@
+  %told.ample = and i1 %told, %ample
+  %soon = and i1 %awake, %told.ample
+  br i1 %soon, label %share, label %probe
 
 probe:                                         ; as many as should take PROBE_NS; one, then twice as many, if unknown
   %fit.probe = fdiv double @PROBE_NS@, %known
@@ -427,8 +460,8 @@ warm:
   br label %try
 
 share:
-  %from = phi i64 [ 0, %several ], [ %first, %convinced ], [ %reached, %delayed ]
-  %pace = phi double [ %known, %several ], [ %each, %convinced ], [ @PIECE_NS@, %delayed ]
+  %from = phi i64 [ 0, %several ], [ 0, %ready ], [ %first, %convinced ], [ %reached, %delayed ]
+  %pace = phi double [ %known, %several ], [ %known, %ready ], [ %each, %convinced ], [ @PIECE_NS@, %delayed ]
   %pid.i = call i32 @getpid()
   %pid = zext i32 %pid.i to i64
   %mine = call i1 @claim(i64 %pid)
@@ -450,22 +483,41 @@ parallel:
   %up1 = sub i64 %up, 1
   %pieces = sdiv i64 %up1, %chunk
   %spare = sub i64 %pieces, 1
-  %limit = call i64 @llvm.smin.i64(i64 %extra, i64 %spare)
+  %most.parts = sub i64 @PARTS@, 1
+  %few.parts = call i64 @llvm.smin.i64(i64 %spare, i64 %most.parts)
+  %limit = call i64 @llvm.smin.i64(i64 %extra, i64 %few.parts)
+  %shares = add i64 %limit, 1
   store ptr %code, ptr @code
   store ptr %args, ptr @args
-  store i64 %n, ptr @end
   store i64 %chunk, ptr @chunk
+  store i64 %shares, ptr @shares
   store i32 %gx, ptr @gx
   store i32 %gy, ptr @gy
   store i32 %gz, ptr @gz
   store i64 %limit, ptr @limit
   store atomic i64 0, ptr @joined monotonic, align 8
-  store atomic i64 %from, ptr @next monotonic, align 8
+  br label %parted
+parted:                                        ; whole chunks to each part
+  %p = phi i64 [ 0, %parallel ], [ %p1, %parted ]
+  %p.begin = phi i64 [ %from, %parallel ], [ %p.end, %parted ]
+  %p1 = add i64 %p, 1
+  %p.pieces.all = mul i64 %pieces, %p1
+  %p.pieces = sdiv i64 %p.pieces.all, %shares
+  %p.programs = mul i64 %p.pieces, %chunk
+  %p.beyond = add i64 %from, %p.programs
+  %p.end = call i64 @llvm.smin.i64(i64 %p.beyond, i64 %n)
+  %p.next.p = getelementptr [16 x i64], ptr @parts, i64 %p
+  %p.end.p = getelementptr [16 x i64], ptr @parts, i64 %p, i64 1
+  store atomic i64 %p.begin, ptr %p.next.p monotonic, align 8
+  store i64 %p.end, ptr %p.end.p
+  %p.more = icmp slt i64 %p1, %shares
+  br i1 %p.more, label %parted, label %opened
+opened:
   store atomic i64 1, ptr @open seq_cst, align 8
   %number = atomicrmw add ptr @epoch, i64 1 seq_cst
   call void @rouse(i64 %limit)
   %together = call i64 @now()
-  %halted = call i1 @work(ptr %since)
+  %halted = call i1 @work(ptr %since, i64 0)
   call void @close()
   %tickets = load atomic i64, ptr @joined monotonic, align 8
   store atomic i64 0, ptr @owner seq_cst, align 8

@@ -1,12 +1,14 @@
 """The thread pool that runs a kernel's programs, in native code: it never needs the interpreter or its lock.
 
 A *job* is a range of programs of one kernel. The thread that starts a job works on it too; helpers join while it is
-open, and everybody takes chunks of programs from one atomic counter. The caller never waits for a helper to show up,
-only for those that did join to finish the chunk they are on, so a helper that the system has not scheduled costs
-nothing.
+open. Each has a part of the programs, of which it takes chunks, and then takes those that are left of the others'
+parts. The parts are the same from job to job: what a kernel made lies in the cache of the thread that reads it next.
+The caller never waits for a helper to show up, only for those that did join to finish the chunk they are on, so a
+helper that the system has not scheduled costs nothing.
 
-Jobs that are too short to be worth a helper run on the caller alone. How long a program takes is measured, not guessed:
-each kernel remembers its last figure, and a launch that seems short first runs a few programs by itself.
+Jobs that are too short to be worth a helper run on the caller alone; for one that is awake, since it polls for a while
+after a job, less is worth it than for one that sleeps. How long a program takes is measured, not guessed: each kernel
+remembers its last figure, and a launch that seems short first runs a few programs by itself.
 
 One job runs at a time; a thread that finds the pool taken runs its job alone. After a fork the pool belongs to a
 process id that is not the child's, by which the child knows to start threads of its own. The handler of a signal may
@@ -39,6 +41,8 @@ PROBE_NS = 5e3
 """Work that the caller does before it decides whether helpers are worth waking."""
 SERIAL_NS = 15e3
 """Remaining work that is not worth waking helpers for."""
+READY_NS = 5e3
+"""The same if a helper is awake."""
 PARALLEL_NS = 100e3
 """Expected work from which helpers are woken without a probe."""
 
@@ -51,6 +55,7 @@ _SPINS = 3000  # polls of a helper before it sleeps: about 50 µs
 _CHUNKS_PER_THREAD = 8  # enough to even out threads that are slow or busy elsewhere
 _CHUNK_NS = 20e6  # longest chunk, if several programs: until a job that is to stop does
 _STACK_BYTES = 8 << 20
+_PARTS = 128  # of a job's programs, at most, and so threads that share them
 
 
 def source(of: str | None = None) -> str:
@@ -69,9 +74,11 @@ def source(of: str | None = None) -> str:
         "SIG_SETMASK": int(signal.SIG_SETMASK),
         "STACK_BYTES": _STACK_BYTES,
         "PARALLEL_NS": f"{PARALLEL_NS:e}",
+        "READY_NS": f"{READY_NS:e}",
         "PROBE_NS": f"{PROBE_NS:e}",
         "SERIAL_NS": f"{SERIAL_NS:e}",
         "CHUNKS_PER_THREAD": _CHUNKS_PER_THREAD,
+        "PARTS": _PARTS,
     }
     numbers |= {name: int(getattr(signal, name)) for name in ("SIGSEGV", "SIGFPE", "SIGILL", "SIGBUS", "SIGABRT")}
     return native_code.source("clock", "ticks", "pause", "pool", numbers=numbers, of=of)

@@ -8,7 +8,8 @@
   ptr, [4 x i64],         ;  5 the right one
   ptr, [3 x i64],         ;  7 the result; its columns lie side by side
   [2 x i64],              ;  9 so many elements of the result are read by so many programs of what follows
-  ptr, ptr, [3 x i64]     ; 11 the kernel that follows or null, its packed arguments and its grid
+  ptr, ptr, [3 x i64],    ; 11 the kernel that follows or null, its packed arguments and its grid
+  [2 x i64]               ; 14 where the right operand is packed or 0, and whether it is there
 }
 ; what the slabs are told, in words
 %Slabs = type [32 x i64]
@@ -227,7 +228,7 @@ entry:
   %left = alloca %Placed, align 16
   %right = alloca %Placed, align 16
   %cost = alloca double, align 8
-  %words = alloca [26 x i64], align 8
+  %words = alloca [28 x i64], align 8
   %type = load i64, ptr %about
   %single = icmp eq i64 %type, 0
   %item = select i1 %single, i64 4, i64 8
@@ -316,7 +317,11 @@ which:                                                   ; BLAS packs operands f
   %fit = or i1 %fit.0, %by.halves
   %several.rows = icmp sgt i64 %m, 1
   %broad = icmp sge i64 %n, @BROAD@
-  %long = icmp sgt i64 %terms, @MANY@
+  %plenty = icmp sgt i64 %terms, @MANY@
+  %kept.of = getelementptr %Product, ptr %about, i64 0, i32 13
+  %kept.at = load i64, ptr %kept.of
+  %kept = icmp ne i64 %kept.at, 0
+  %long = or i1 %plenty, %kept
   %own.0 = and i1 %fit, %several.rows
   %own.1 = and i1 %broad, %long
   %each.terms = mul i64 %area, %k
@@ -332,12 +337,14 @@ which:                                                   ; BLAS packs operands f
   %own = and i1 %own.5, %there
   br i1 %own, label %packed.once, label %shape
 packed.once:                                             ; the words of `narrow_products`: what there is, no term, 1 and 1
-  call void @llvm.memset.p0.i64(ptr %words, i8 0, i64 208, i1 false)
+  call void @llvm.memset.p0.i64(ptr %words, i8 0, i64 224, i1 false)
   call void @llvm.memcpy.p0.p0.i64(ptr %words, ptr %m.p, i64 152, i1 false)
   %alpha.p = getelementptr i64, ptr %words, i64 24
   store i64 u0x3F800000, ptr %alpha.p
   %beta.p = getelementptr i64, ptr %words, i64 25
   store i64 u0x3F800000, ptr %beta.p
+  %kept.p = getelementptr i64, ptr %words, i64 26
+  call void @llvm.memcpy.p0.p0.i64(ptr %kept.p, ptr %kept.of, i64 16, i1 false)
   %made = call i32 %maker(ptr %words)
   %unmade = icmp ne i32 %made, 0
   br i1 %unmade, label %not.made, label %after

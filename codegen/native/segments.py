@@ -530,18 +530,19 @@ class Recorder:
         kernel: Any = None,
         grid: Sequence[Any] = (),
         arguments: Iterable[Any] = (),
+        packed: tuple[Any, bool] = (0, False),
     ) -> None:
         """A matrix product, with a kernel that follows it or none."""
-        _product.value = blas.native_product(dtype, out[1], a[1][-1])
+        _product.value = blas.native_product(dtype, out[1], a[1][-1], isinstance(packed[0], Word))
         if _product.value is None:
             raise NotRecorded
         launcher: Kernel | None = kernel.args[0] if kernel is not None else None
-        words = [*blas.words_of(dtype, out, a, b), *[0] * 7]
+        words = [*blas.words_of(dtype, out, a, b), *[0] * 7, *packed]
         place = self.fresh(len(words))
         if launcher is not None and launcher.is_plain:
-            first, packed, _ = self._packed(launcher, (*grid, *arguments))
+            first, given, _ = self._packed(launcher, (*grid, *arguments))
             then = [Word(self, first + i) for i in range(3)]
-            words[-7:] = [elements, each, launcher.word, Word(self, self._address(packed)), *then]
+            words[-9:-2] = [elements, each, launcher.word, Word(self, self._address(given)), *then]
         for i, word in enumerate(words):
             self.put(place + i, word, NativeParameter(INTEGER, _LOW, _HIGH))
         self.running.append((PRODUCT, 0, place, 0))

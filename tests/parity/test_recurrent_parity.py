@@ -81,3 +81,54 @@ def test_without_biases_and_without_steps(kind: str, batch_first: bool) -> None:
         for lib, module in ((torch, theirs), (opweave, f)):
             with pytest.raises(RuntimeError, match="sequence length to be larger than 0"):
                 module(lib.zeros(*((3, 0, 5) if batch_first else (0, 3, 5)), dtype=lib.float64))
+
+
+#: Layers whose steps go through all that compiled code has for them: operands that are packed once, products in parts.
+LAYERS: dict[str, dict[str, Any]] = {
+    "LSTM": {"kind": "LSTM"},
+    "GRU": {"kind": "GRU"},
+    "RNN": {"kind": "RNN"},
+    "two directions": {"kind": "LSTM", "bidirectional": True, "num_layers": 2, "batch_first": True},
+    "GRU, two directions": {"kind": "GRU", "bidirectional": True, "num_layers": 2},
+    "projected": {"kind": "LSTM", "proj_size": 48},
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_of_many_steps_on_any_number_of_threads(name: str, dtype: str) -> None:
+    options = dict(LAYERS[name])
+    kind = options.pop("kind")
+    theirs, ours = (getattr(lib.nn, kind)(64, 128, **options).double() for lib in (torch, opweave))
+    ours.load_state_dict({name: opweave.from_numpy(t.detach().numpy()) for name, t in theirs.state_dict().items()})
+    theirs, ours = (module.to(getattr(lib, dtype)) for lib, module in ((torch, theirs), (opweave, ours)))
+    values = np.random.default_rng(0).standard_normal((24, 24, 64))
+
+    def run(lib: Any, module: Any, function: Any) -> list[np.ndarray]:
+        x = lib.from_numpy(values.copy()).to(getattr(lib, dtype)).requires_grad_()
+        module.zero_grad()
+        out, last = function(x)
+        (out * out).sum().backward()
+        states = last if isinstance(last, tuple) else (last,)
+        found = [out, *states, x.grad, *(p.grad for p in module.parameters())]
+        return [t.detach().to(lib.float64).numpy() for t in found]
+
+    threads, compiled = opweave.get_num_threads(), opweave.compile(lambda x: ours(x))
+    try:
+        found = []
+        for count in (1, 2, 3):
+            opweave.set_num_threads(count)
+            found.append(run(opweave, ours, compiled))
+    finally:
+        opweave.set_num_threads(threads)
+    for others in found[1:]:
+        for have, want in zip(others, found[0], strict=True):
+            np.testing.assert_array_equal(have, want)
+    eager = run(opweave, ours, ours)
+    expected = run(torch, theirs, theirs)
+    # A step rounds to the type, and 24 of them follow each other.
+    far = {"float64": 1e-9, "float32": 2e-4, "bfloat16": 0.1}[dtype]
+    for have, want, theirs_ in zip(found[0], eager, expected, strict=True):
+        size = np.abs(theirs_).max() + 1e-3
+        assert np.abs(have - want).max() <= far * size
+        assert np.abs(have - theirs_).max() <= far * size

@@ -6,7 +6,8 @@ of the right operand is a few registers of columns, a row of groups after the ot
 left operand is read where it is, if groups lie there in one piece, else packed likewise, in blocks of rows. For a row
 or two, nothing is packed if both operands lie in one piece along what is summed over. Where the machine has AMX, tiles
 of groups are multiplied (`tiles`). Numbers of float32 are groups of one, too (`codegen/blas.py` says when). Of few rows
-of them a program packs a panel piece by piece, and uses each while the caches have it; memory is asked for ahead.
+of them a program packs a panel piece by piece, and uses each while the caches have it; memory is asked for ahead. What
+many products of few rows are multiplied by may be packed once for all of them (`codegen/host/packing.py`).
 
 A program makes a block of rows of a panel in float32 or int32, in the order of what is summed over, and rounds once.
 Sums to which nothing is done, and that fill registers, are kept where the result lies.
@@ -28,7 +29,10 @@ from opweave.codegen.native.narrow_products.vectors import (
     HIGH,
     LINE,
     PACKED,
+    PARTS,
     READ_TWICE,
+    SHARED,
+    TALL,
     WORDS,
     Kind,
 )
@@ -197,13 +201,22 @@ class _Module(Tiles):
         for _ in range(2):
             few = (batches * panels * m.up(height) < ENOUGH).both(height > self.low)
             half = height.up(2 * self.lanes) * self.lanes
+            if self.direct:
+                # One row of programs packs for itself.
+                few = few.both(half * self.width * k >= SHARED)
             height = few.choose(half, height)
+        given = never
+        if self.direct:
+            # Rows are made by one thread: it has what a kernel that follows needs of them.
+            given = (c["packed"] > 0).both(batches.equals(1))
+            parted = m.up(PARTS * self.lanes) * self.lanes
+            height = given.choose(parted.least(TALL), height)
         row_blocks = m.up(height)
         direct = (along.both((k % size).equals(0)) if size == 2 else in_place).either(dotted)
         if self.kind.tiles:
             lines = ((c["a_row"] * self.item | c["a"]) & (ROW_BYTES - 1)).equals(0)
             direct = along.both((panels <= READ_TWICE).either(dotted).either(lines))
-        shared = row_blocks > 1
+        shared = (row_blocks > 1).either(given)
         for name, value in {
             "groups": groups, "panels": panels, "height": height, "row_blocks": row_blocks,
             "direct": direct.choose(1, 0),
@@ -212,7 +225,7 @@ class _Module(Tiles):
         }.items():  # fmt: skip
             c[name] = value
         left = direct.choose(0, batches * row_blocks * height * groups)
-        right = shared.choose(batches * panels * self.width * groups, 0)
+        right = shared.both(given.denied()).choose(batches * panels * self.width * groups, 0)
         sums = batches * row_blocks * height if self.shifted else f.const(0)
         memory, cost, result = f.room("ptr"), f.room("double"), f.room("i32")
         f.line(f"store ptr null, ptr {memory}")
@@ -228,6 +241,8 @@ class _Module(Tiles):
             # Each begins at a line of the cache.
             c["right"] = start + ((left * 4 + 63) & -64)
             c["sums"] = start + ((left * 4 + 63) & -64) + ((right * 4 + 63) & -64)
+        with f.when(given):
+            c["right"] = c["packed"]
 
         def go(function: str, programs: Int, each: Int) -> None:
             """Run programs, unless the handler of a signal has raised while others ran."""
@@ -241,6 +256,9 @@ class _Module(Tiles):
                 f.line(f"store i32 {found}, ptr {result}")
 
         parts = direct.choose(0, row_blocks) + shared.choose(panels, 0)
+        if self.direct:
+            # Panels come behind the rows.
+            parts = given.both(c["ready"].equals(1)).choose(direct.choose(0, row_blocks), parts)
         with f.when(parts > 0):
             go("prepare", batches * parts, groups * self.width * int(self.rate / PACKED))
         go("multiply", batches * row_blocks * panels, (m.least(height) + 16) * n.least(self.width) * k + 1000)

@@ -10,11 +10,11 @@ from opweave.codegen.native.llvm import Host
 from opweave.registry.dataclass import dataclass
 
 #: What describes a product, in words. Steps count elements; `term` is what is added, or null, and the factors are
-#: float32 as bits.
+#: float32 as bits. Where `packed` is not 0, the right operand of float32 is packed there, and is by now if `ready`.
 FIELDS = (
     "m", "k", "n", "far", "near", "a", "a_far", "a_near", "a_row", "a_column", "b", "b_far", "b_near", "b_row",
     "b_column", "c", "c_far", "c_near", "c_row", "term", "term_far", "term_near", "term_row", "term_column",
-    "alpha", "beta",
+    "alpha", "beta", "packed", "ready",
 )  # fmt: skip
 _DERIVED = (
     "groups", "panels", "height", "row_blocks", "direct", "dotted", "shared", "turned", "left", "right", "sums",
@@ -26,6 +26,10 @@ TALL, LOW, ENOUGH, DEPTH = 96, 24, 8, 256
 DEPTH_SINGLE = 128
 #: Rows up to which a program of float32 has all, and packs a panel piece by piece, as it needs them.
 TALL_FLOAT = 256
+#: Multiplications of a program of float32 from which on it pays to pack what several read, before any of them.
+SHARED = 1 << 21
+#: Blocks of rows of a product of float32 whose right operand is packed already; fewer where these fill no registers.
+PARTS = 4
 #: The same of tiles.
 TALL_TILES, LOW_TILES, DEPTH_TILES = 128, 32, 128
 #: Panels for which rows of tiles are read where they lie, even if they part lines of the cache.
