@@ -25,8 +25,8 @@ import numpy as np
 from opweave.codegen import half_casts
 from opweave.codegen.instructions import formulas
 from opweave.codegen.instructions.arithmetic import F32
-from opweave.codegen.instructions.emit import Emitter, float_literal, splat, vector
-from opweave.codegen.instructions.operands import I64, PTR, VOID, ZEROS, Constant, Operand, Register
+from opweave.codegen.instructions.emit import Emitter, float_literal, splat, suffix, vector
+from opweave.codegen.instructions.operands import I32, I64, PTR, VOID, ZEROS, Constant, Operand, Register
 from opweave.codegen.native import llvm, objects, pool
 from opweave.codegen.row_plans import (
     COMPARISONS,
@@ -236,9 +236,7 @@ class Writer:
             value = self.computed(end.args[0] if end.kind in (*NEUTRAL, "down") else end, number, i, found, left)
             if end.kind in NEUTRAL:
                 if left is not None:
-                    limit = self.spread_word(em.inst(f"trunc i64 {left} to i32"))
-                    inside = em.inst(f"icmp slt {self.word} {self.lane_numbers}, {limit}")
-                    value = self.f.select(inside, value, self.f.const(NEUTRAL[end.kind]))
+                    value = self.f.select(self.inside(left), value, self.f.const(NEUTRAL[end.kind]))
                 self.fold(end, totals[id(end)], value)
             elif end.kind == "down":
                 at = em.offset(self.sums[id(end)], i, "f32")
@@ -383,6 +381,12 @@ class Writer:
             x = em.inst(f"load {vector(elem, 1)}, ptr {em.offset(self.places[number], i, elem)}, align {size}")
             return self.spread(half_casts.converted(em, x, self.types[number], "f4", 1))
         at = em.offset(self.places[number], self.far(i), elem)
+        if left is not None and self.is_masked(size):
+            x = em.call(
+                vector(elem, self.w), f"llvm.masked.load.{suffix(elem, self.w)}.p0",
+                [(PTR, at), (I32, Constant(str(size))), (self.mask, self.inside(left)), (vector(elem, self.w), ZEROS)],
+            )  # fmt: skip
+            return half_casts.converted(em, x, self.types[number], "f4", self.w)
         if left is not None:
             buffer = em.buffer((self.w,), elem).pointer
             em.line(f"store {vector(elem, self.w)} {ZEROS}, ptr {buffer}")
@@ -395,12 +399,27 @@ class Writer:
         em, elem = self.em, self.element(number)
         at = to = em.offset(self.places[number], self.far(i), elem)
         size = half_casts.size(self.types[number])
+        found = half_casts.converted(em, value, "f4", self.types[number], self.w)
+        if left is not None and self.is_masked(size):
+            em.call(
+                VOID, f"llvm.masked.store.{suffix(elem, self.w)}.p0",
+                [(vector(elem, self.w), found), (PTR, to), (I32, Constant(str(size))), (self.mask, self.inside(left))],
+            )  # fmt: skip
+            return
         if left is not None:
             at = em.buffer((self.w,), elem).pointer
-        found = half_casts.converted(em, value, "f4", self.types[number], self.w)
         em.line(f"store {vector(elem, self.w)} {found}, ptr {at}, align {size}")
         if left is not None:
             self.copy(to, at, em.mul(left, size))
+
+    def is_masked(self, size: int) -> bool:
+        """Whether the machine reads and writes some elements of a vector, of so many bytes, in one instruction."""
+        return size >= 4 or llvm.host().vector_bits == 512
+
+    def inside(self, left: Operand) -> Operand:
+        """Which lanes are in the row where so many elements of it are left."""
+        limit = self.spread_word(self.em.inst(f"trunc i64 {left} to i32"))
+        return self.em.inst(f"icmp slt {self.word} {self.lane_numbers}, {limit}")
 
     def far(self, i: Operand) -> Operand:
         """Where the element `i` of a row lies from its first one."""

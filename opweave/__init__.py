@@ -129,6 +129,7 @@ with _deferred(patient=False), _uncollected():
             _replay.direct = lambda op, keys: _load_heavy("opweave.codegen.native.direct").adopt(op, keys)
         _exchange.make_table.supply(lambda: _load_heavy("opweave.codegen.native.exchange").table())
         _scalar.native.supply(lambda name, x: _load_heavy("opweave.codegen.eager_math").apply(name, x))
+        _scalar.ufunc.supply(lambda name: _load_heavy("opweave.codegen.eager_math").ufunc(name))
         _scalar.convert.supply(lambda x, out: _load_heavy("opweave.codegen.half_casts").convert(x, out))
         _rows.native.supply(lambda *args: _load_heavy("opweave.codegen.rows").run(*args))
         _combining.native.supply(lambda *args: _load_heavy("opweave.codegen.combining").run(*args))

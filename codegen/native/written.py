@@ -97,22 +97,6 @@ def _guard_of_list(words: _Words, tensors: Sequence[Tensor], first: int) -> tupl
     return (4, words.object(type(tensors)), 0, 0, 0, 0, len(tensors), -1, first, 0, 0)
 
 
-class _Ufunc(ctypes.Structure):
-    """The beginning of NumPy's `PyUFuncObject`, behind the head."""
-
-    _fields_ = [
-        ("nin", ctypes.c_int),
-        ("nout", ctypes.c_int),
-        ("nargs", ctypes.c_int),
-        ("identity", ctypes.c_int),
-        ("functions", ctypes.POINTER(ctypes.c_void_p)),
-        ("data", ctypes.POINTER(ctypes.c_void_p)),
-        ("ntypes", ctypes.c_int),
-        ("reserved", ctypes.c_int),
-        ("name", ctypes.c_char_p),
-    ]
-
-
 def _inner_loop(function: Any, types: Sequence[np.dtype[Any]]) -> tuple[int, int]:
     """The address of the loop for these types, and of what it takes besides.
 
@@ -142,9 +126,8 @@ def _inner_loop(function: Any, types: Sequence[np.dtype[Any]]) -> tuple[int, int
         if own is None:
             raise NotTaped("a conversion")
         return own, 0
-    found = _Ufunc.from_address(id(function) + object.__basicsize__)
-    told = found.nin, found.nout, found.nargs, found.ntypes
-    if told != (function.nin, function.nout, function.nargs, function.ntypes):
+    found = eager_math.Ufunc.of(function)
+    if found is None:
         raise NotTaped("another NumPy")
     for i, text in enumerate(function.types):
         chars = text.replace("->", "")

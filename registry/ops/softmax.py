@@ -19,10 +19,11 @@ from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.copies import rounded, widened
 from opweave.registry.ops.kinds import composite
+from opweave.registry.ops.kinds.base import handler
 from opweave.registry.ops.row_pieces import pieces_of_rows
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.rows import RowProgram, row_program
-from opweave.registry.scalar import convert_into, converted
+from opweave.registry.scalar import convert_into, converted, elementary
 from opweave.registry.spec import contiguous
 from opweave.registry.strided import wrap_dim
 from opweave.registry.symbolic import is_open, square_root
@@ -104,7 +105,7 @@ def _softmax_of_array(xp: Any, compute: Any, source: Any, out: Any, axis: int | 
             source = converted(source, compute)
         work = out if out.dtype == compute else xp.empty(source.shape, compute)
         xp.subtract(source, xp.max(source, axis=axis, keepdims=True), out=work)
-        xp.exp(work, out=work)
+        handler(xp).exp(work, out=work)
         xp.divide(work, xp.sum(work, axis=axis, keepdims=True), out=work)
         if work is not out:
             convert_into(out, work)
@@ -138,11 +139,12 @@ def _log_softmax_of_array(xp: Any, compute: Any, source: Any, out: Any, axis: in
         if source.dtype != compute:
             source = converted(source, compute)
         shifted = xp.subtract(source, xp.max(source, axis=axis, keepdims=True))
-        total = xp.sum(xp.exp(shifted), axis=axis, keepdims=True)
+        k = handler(xp)
+        total = xp.sum(k.exp(shifted), axis=axis, keepdims=True)
         if out.dtype == compute:
-            xp.subtract(shifted, xp.log(total), out=out)
+            xp.subtract(shifted, k.log(total), out=out)
         else:
-            convert_into(out, xp.subtract(shifted, xp.log(total)))
+            convert_into(out, xp.subtract(shifted, k.log(total)))
 
 
 @composite(
@@ -193,7 +195,7 @@ def _beside(rows: Value, axis: int) -> Value:
 def _(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
     source, largest, axis, made = _row_steps(tape, args, result)
     tape.map(np.subtract, [source, largest], made)
-    tape.map(np.exp, [made], made)
+    tape.map(elementary("exp"), [made], made)
     total = _rows(tape, made, axis)
     tape.fold(np.add, made, (axis,), total, 0)
     tape.map(np.divide, [made, _beside(total, axis)], made)
@@ -205,10 +207,10 @@ def _(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor)
     source, largest, axis, made = _row_steps(tape, args, result)
     shifted, powers = (tape.scratch(made.sizes, made.dtype) for _ in range(2))
     tape.map(np.subtract, [source, largest], shifted)
-    tape.map(np.exp, [shifted], powers)
+    tape.map(elementary("exp"), [shifted], powers)
     total = _rows(tape, powers, axis)
     tape.fold(np.add, powers, (axis,), total, 0)
-    tape.map(np.log, [total], total)
+    tape.map(elementary("log"), [total], total)
     tape.map(np.subtract, [shifted, _beside(total, axis)], made)
     _rounded(tape, made, result)
 

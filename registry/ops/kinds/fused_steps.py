@@ -14,7 +14,7 @@ import numpy as np
 
 from opweave.registry import rows
 from opweave.registry.rows import Form, RowProgram
-from opweave.registry.scalar import erf_of_array
+from opweave.registry.scalar import OWN, erf_of_array, own_names
 from opweave.registry.spec import is_dense
 from opweave.registry.tape import MOST_OPERANDS, Tape, Value
 
@@ -28,8 +28,7 @@ class Ref(NamedTuple):
 #: What `k.apply` calls functions of numbers, what gives truths of them, and what is done with truths.
 _OF_NUMBERS: dict[Any, str] = {
     np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "div", np.negative: "neg",
-    np.absolute: "abs", np.sqrt: "sqrt", np.exp: "exp", np.exp2: "exp2", np.expm1: "expm1", np.log: "log",
-    np.log2: "log2", np.log10: "log10", np.log1p: "log1p", np.tanh: "tanh", erf_of_array: "erf", np.floor: "floor",
+    np.absolute: "abs", np.sqrt: "sqrt", erf_of_array: "erf", np.floor: "floor",
     np.ceil: "ceil", np.trunc: "trunc", np.rint: "rint", np.maximum: "maximum",
     np.minimum: "minimum", np.clip: "clip", np.sign: "sign", np.square: "square", np.fmod: "fmod",
     np.floor_divide: "floor_divide",
@@ -43,10 +42,6 @@ _OF_TRUTHS: dict[Any, str] = {
     np.invert: "not",
 }  # fmt: skip
 _NUMBER: tuple[Form] = ("number",)
-#: What native code computes by formulas of its own: as exactly as NumPy, but not to the same bits.
-_OTHER_BITS = (
-    np.exp, np.exp2, np.expm1, np.log, np.log2, np.log10, np.log1p, np.tanh,
-)  # fmt: skip
 #: Steps that NumPy takes element by element.
 _SLOW = (np.sign, erf_of_array, np.fmod, np.floor_divide)
 _SINGLE, _TRUTH = np.dtype(np.float32), np.dtype(np.bool_)
@@ -98,6 +93,8 @@ class Fused:
             return False
         if not is_dense(out.sizes, out.strides) or len(inputs) + 1 > MOST_OPERANDS:
             return False
+        if len(self.steps) == 1 and self.steps[0][0] in OWN and all(v.dtype == out.dtype for v in inputs):
+            return False  # there is a loop
         if any(v.sizes and (v.sizes, v.strides) != (out.sizes, out.strides) for v in inputs):
             return False
         forms: tuple[Form, ...] = tuple(["rows" if v.sizes else "number" for v in inputs])
@@ -214,10 +211,9 @@ def fused(steps: Sequence[Any], result: int, inputs: Sequence[np.dtype[Any]]) ->
         half = False
     if steps[-1].dtype != _SINGLE:
         return None
-    if not half:  # a large tensor of float32 is, bit for bit, as its parts
-        alone = len(steps) == 1 and steps[0].function not in _SLOW
-        if alone or any(step.function in _OTHER_BITS for step in steps):
-            return None
+    # A large tensor of float32 is, bit for bit, as its parts.
+    if not half and len(steps) == 1 and steps[0].function not in _SLOW and steps[0].function not in own_names:
+        return None
     numbers = sum(not isinstance(a, Ref) for step in steps for a in step.args)
     types = [*inputs, *(_SINGLE,) * numbers]
     found: _Steps = []
@@ -244,6 +240,8 @@ def _named(step: Any, types: list[np.dtype[Any]]) -> str | None:
     """What a step is called, with arguments of these types."""
     if step.function is np.where:
         return "where" if types == [_TRUTH, _SINGLE, _SINGLE] and step.dtype == _SINGLE else None
+    if step.function in own_names:
+        return own_names[step.function] if types == [_SINGLE] and step.dtype == _SINGLE else None
     for names, source, target in (
         (_OF_NUMBERS, _SINGLE, _SINGLE), (_TO_TRUTHS, _SINGLE, _TRUTH), (_OF_TRUTHS, _TRUTH, _TRUTH),
     ):  # fmt: skip
