@@ -54,7 +54,7 @@ _TURNS = 4
 _LEAST_BLOCK = 32
 #: The most lanes of a vector; rows of the runtime's own are padded to them. So many rows that lie across memory go
 #: together, whatever the machine has.
-_LANES = 16
+LANES = 16
 
 # ---- the code ------------------------------------------------------------------------------------------------------
 
@@ -70,7 +70,7 @@ class Writer:
     Parameters
     ----------
     across : bool
-        Whether each lane has a row of its own; "a row" are `_LANES` of them then.
+        Whether each lane has a row of its own; "a row" are `LANES` of them then.
     """
 
     def __init__(self, program: RowProgram, types: Sequence[str], across: bool) -> None:
@@ -129,14 +129,14 @@ class Writer:
     def rows_across(self, strip: Operand) -> None:
         """Rows whose elements lie side by side, of which the last strip shares some with the one before."""
         em = self.em
-        strips = em.inst(f"udiv i64 {em.add(self.inner, _LANES - 1)}, {_LANES}")
+        strips = em.inst(f"udiv i64 {em.add(self.inner, LANES - 1)}, {LANES}")
         outer = em.inst(f"udiv i64 {strip}, {strips}")
-        first = em.mul(em.sub(strip, em.mul(outer, strips)), _LANES)
-        first = em.minimum(first, em.sub(self.inner, _LANES))
+        first = em.mul(em.sub(strip, em.mul(outer, strips)), LANES)
+        first = em.minimum(first, em.sub(self.inner, LANES))
         before = em.add(em.mul(outer, self.inner), first)
         # Elements of rows of an outer index begin where as many rows have been passed.
         skipped = em.mul(em.mul(outer, self.inner), em.sub(self.length, 1))
-        em.loop(0, _LANES, self.w, lambda lane: self.one_row(em.add(before, lane), skipped))
+        em.loop(0, LANES, self.w, lambda lane: self.one_row(em.add(before, lane), skipped))
 
     def one_row(self, row: Operand, skipped: Operand = 0) -> None:
         """Go through a row, or as many as there are lanes from this one on."""
@@ -514,25 +514,32 @@ def _loaded(program: RowProgram, types: tuple[str, ...], across: bool) -> _Loade
     return _Loaded(address, planned(program), ctypes.c_double())
 
 
+def shares(program: RowProgram, rows: int, length: int, inner: int) -> tuple[int, int, int, int]:
+    """How rows are shared among programs: how many rows there are to go through, of a program, elements of one as it is
+    padded, and those that are added up at a time; `inner` as `run` has it."""
+    across = inner > 1
+    many = rows // inner * -(-inner // LANES) if across else rows
+    padded = length * LANES if across else -(-length // LANES) * LANES
+    # Rows that are named more than once come in their order.
+    per = many if "places" in program.forms else max(1, _PROGRAM // (padded if across else length))
+    step = _TURNS if across else _TURNS * LANES
+    return many, per, padded, step * max(_LEAST_BLOCK, math.isqrt(length // step))
+
+
 def run(
     program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows: int, length: int, inner: int,
     steps: Sequence[int],
 ) -> list[np.ndarray[Any, Any]] | None:  # fmt: skip
     """`registry.rows.native`."""
     across = inner > 1
-    if across and inner < _LANES:
+    if across and inner < LANES:
         return None
     types = tuple(["f4" if type(x) is float else TYPES[x.dtype] for x in operands] + [TYPES[x.dtype] for x in outs])
     loaded = _loaded(program, types, across)
     if loaded is None:
         return None
-    many = rows // inner * -(-inner // _LANES) if across else rows
-    padded = length * _LANES if across else -(-length // _LANES) * _LANES
-    # Rows that are named more than once come in their order.
-    per = many if "places" in program.forms else max(1, _PROGRAM // (padded if across else length))
+    many, per, padded, block = shares(program, rows, length, inner)
     programs = -(-many // per)
-    step = _TURNS if across else _TURNS * _LANES
-    block = step * max(_LEAST_BLOCK, math.isqrt(length // step))
     kept = memory.empty((programs, len(loaded.plan.kept), padded), np.dtype(np.float32)) if loaded.plan.kept else None
     down = sum(v.kind == "down" for v in loaded.plan.results)
     partial = np.zeros((programs, down, padded), np.float32) if down else None

@@ -18,14 +18,15 @@ in its own way.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from opweave.registry import dtypes
 from opweave.registry.dataclass import dataclass
 from opweave.registry.hooks import Hook
-from opweave.registry.tape import MOST_ELEMENTS
+from opweave.registry.spec import contiguous_strides
+from opweave.registry.tape import MOST_ELEMENTS, MOST_LARGE, MOST_OPERANDS, Loop, Operand, Tape, Value
 
 #: How an operand lies: an element for each of all rows, one for each row, one for each place in a row, or a Python
 #: number. Where one names rows (`"places"`, int64), `"chosen"` operands and all results are in the rows that it names;
@@ -59,6 +60,47 @@ class RowProgram:
 def row_program(*forms: Form) -> Callable[[Callable[..., list[Any]]], RowProgram]:
     """Decorator: a row program whose operands have these forms."""
     return lambda body: RowProgram(f"{body.__module__}.{body.__qualname__}", forms, body)
+
+
+class RowCall(NamedTuple):
+    """What a replayed call runs of a program: how many rows there are, elements of one, how far these are apart."""
+
+    program: RowProgram
+    rows: int
+    length: int
+    inner: int
+
+
+def write(
+    tape: Tape, program: RowProgram, operands: Sequence[Value | float], outs: Sequence[Value], count: int, length: int,
+    inner: int = 1, is_part: bool = False,
+) -> bool:  # fmt: skip
+    """Write down what `run` does for row-major operands and results of these sizes; whether it is what it does.
+
+    Parameters
+    ----------
+    tape : Tape
+        Where it is written.
+    program, count, length, inner, is_part
+        As for `run`.
+    operands, outs : sequence of Value or float
+        What is read and written.
+    """
+    arrays = [v for v in operands if isinstance(v, Value)]
+    total, types = count * length, _computed_as_float32()
+    is_short = length < _LEAST_LENGTH and inner == 1
+    if native.call is None or not is_part and (is_short or not are_enough(total)):
+        return False
+    if total > MOST_LARGE or len(arrays) + len(outs) > MOST_OPERANDS or any(out.dtype == np.bool_ for out in outs):
+        return False
+    if any(v.strides != contiguous_strides(v.sizes) or v.dtype not in types for v in (*arrays, *outs)):
+        return False
+    with np.errstate(over="ignore"):
+        numbers = [int(np.float32(v).view(np.uint32)) for v in operands if not isinstance(v, Value)]
+    call = RowCall(program, count, length, inner)
+    given = tuple([Operand(v, (0,)) for v in (*arrays, *outs)])
+    tape.loops.append(Loop(call, tuple([v.dtype for v in (*arrays, *outs)]), 1, (), (), given, tuple(numbers)))
+    return True
 
 
 #: Runs a program on (operands, results, how many rows there are, how long they are, how far their elements are from one

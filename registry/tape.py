@@ -27,6 +27,10 @@ from opweave.registry.tensor import Tensor
 
 #: Elements up to which a loop is worth it: Python is no part to speak of in more.
 MOST_ELEMENTS = 1 << 16
+#: The same of loops that go over elements that lie side by side, and of row programs, which run on the pool.
+MOST_LARGE = 1 << 20
+#: Of these, bytes from one element to the next, and elements of a row where rows lie apart.
+_WORD, _LEAST_INNER = 8, 32
 #: Multiplications of a product up to which it is: OpenBLAS makes so many on one thread.
 MOST_PRODUCTS = 1 << 18
 #: The same of a product on the pool of the kernels: no other thread runs Python meanwhile, for less time than Python
@@ -35,9 +39,9 @@ _MOST_ON_POOL = 1 << 24
 #: Loops that stand for the dimensions beyond two, ops that one call may lead to, and bytes of what lies between them.
 MOST_CALLS = 48
 MOST_SCRATCH = 1 << 20
-_MOST_LOOPS = 32
+_MOST_LOOPS, _MOST_FOLDS = 32, 256
 #: What a loop reads and writes.
-MOST_OPERANDS = 5
+MOST_OPERANDS = 6
 #: Elements among which the place of one is found one by one: NumPy looks at many at a time.
 _MOST_SEARCHED = 1 << 12
 #: Rows that are accumulated, each by a call of its own.
@@ -101,7 +105,7 @@ class Loop(NamedTuple):
         Whose loop it is; of what is no ufunc its name, `copied`, `cast`, `chosen`, `erf`, `product`, or one of those
         that find elements by numbers, `taken`, `scattered`, `added`, `multiplied`, `greatest` and `least`, or
         look at these, `within`, or numbers of elements, `argmax` and `argmin`. Or what all steps of a body are as a
-        row program (`registry.rows`), whose numbers are among the words besides.
+        row program (`registry.rows`), whose numbers are among the words besides, or a `RowCall`.
     types : tuple of numpy.dtype
         Of the operands.
     outer : int
@@ -280,11 +284,12 @@ class Tape:
         for d in sorted(range(len(out.sizes)), key=lambda d: (out.strides[d] != 0, -out.strides[d])):
             if out.sizes[d] != 1:
                 dims.append((out.sizes[d], [row[d] for row in rows]))
-        if math.prod(out.sizes) > MOST_ELEMENTS:
-            raise NotTaped("large")
         *rest, inner = [_nothing(len(rows))] * 2 + _merged(dims)
         # The order of loops is free; the longest is one call.
         outer = rest.pop(max(range(len(rest)), key=lambda n: rest[n][0]))
+        is_along = all(step <= _WORD for step in inner[1]) and (outer[0] == 1 or inner[0] >= _LEAST_INNER)
+        if math.prod(out.sizes) > (MOST_LARGE if is_along else MOST_ELEMENTS):
+            raise NotTaped("large")
         if math.prod(size for size, _ in rest) > _MOST_LOOPS:
             raise NotTaped("many dimensions")
         for place in np.ndindex(*[size for size, _ in rest]):
@@ -342,8 +347,6 @@ class Tape:
         start : number or None
             What is combined with the first element; None where that is where it begins.
         """
-        if math.prod(source.sizes) > MOST_ELEMENTS:
-            raise NotTaped("large")
         types, _ = self._typed(function, [out, source], out)
         item = source.dtype.itemsize
         kept, along = [], []
@@ -357,7 +360,10 @@ class Tape:
         kept, along = _merged(kept), _merged(along)
         *slow, (count, (step,)) = along or [(1, [0])]
         *outer, (rows, (row,)) = kept or [(1, [0])]
-        if math.prod(size for size, _ in (*outer, *slow)) > _MOST_LOOPS:
+        is_along = row == item < step  # whole rows are combined
+        if math.prod(source.sizes) > (MOST_LARGE if is_along else MOST_ELEMENTS):
+            raise NotTaped("large")
+        if math.prod(size for size, _ in (*outer, *slow)) > (_MOST_FOLDS if is_along else _MOST_LOOPS):
             raise NotTaped("many dimensions")
         for number, place in enumerate(np.ndindex(*[size for size, _ in outer])):
             far = sum(i * stride for i, (_, (stride,)) in zip(place, outer, strict=True))

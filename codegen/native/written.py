@@ -19,10 +19,20 @@ from opweave.registry.device import Device, cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.keys import GRAD, state
 from opweave.registry.memory_format import MemoryFormat
-from opweave.registry.rows import RowProgram
+from opweave.registry.rows import RowCall, RowProgram
 from opweave.registry.spec import overlaps_itself, span
 from opweave.registry.strided import Size
-from opweave.registry.tape import MOST_OPERANDS, MOST_SCRATCH, Loop, NotTaped, Tape, Value, results_of, tensors_in
+from opweave.registry.tape import (
+    MOST_ELEMENTS,
+    MOST_OPERANDS,
+    MOST_SCRATCH,
+    Loop,
+    NotTaped,
+    Tape,
+    Value,
+    results_of,
+    tensors_in,
+)  # fmt: skip
 from opweave.registry.tensor import Tensor
 
 
@@ -97,7 +107,7 @@ def _guard_of_list(words: _Words, tensors: Sequence[Tensor], first: int) -> tupl
     return (4, words.object(type(tensors)), 0, 0, 0, 0, len(tensors), -1, first, 0, 0)
 
 
-def _inner_loop(function: Any, types: Sequence[np.dtype[Any]]) -> tuple[int, int]:
+def _inner_loop(function: Any, types: Sequence[np.dtype[Any]], is_large: bool) -> tuple[int, int]:
     """The address of the loop for these types, and of what it takes besides.
 
     Raises
@@ -113,7 +123,7 @@ def _inner_loop(function: Any, types: Sequence[np.dtype[Any]]) -> tuple[int, int
     if function == "narrow product":
         return narrow_products.loop_of(dtypes.from_numpy(types[0]))
     if isinstance(function, RowProgram):
-        own = row_loops.loop_of(function, tuple(types))
+        own = row_loops.loop_of(function, tuple(types), is_large)
         if own is None:
             raise NotTaped("no code for a row program")
         return own, 0
@@ -152,9 +162,14 @@ def _scratch_at(offset: int) -> int:
 
 def _loop(words: _Words, loop: Loop, place: Callable[[Value], tuple[int, int]]) -> tuple[int, ...]:
     """The words of a `%Loop`."""
-    address, data = _inner_loop(loop.function, loop.types)
-    if loop.data:
-        data = words.place(*loop.data)
+    if isinstance(loop.function, RowCall):
+        found = row_loops.call_of(loop.function, loop.types, loop.data)
+        if found is None:
+            raise NotTaped("no code for a row program")
+        address, data = found[0], words.place(*found[1])
+    else:
+        address, data = _inner_loop(loop.function, loop.types, loop.counts[0] > MOST_ELEMENTS)
+        data = words.place(*loop.data) if loop.data else data
     if len(loop.operands) > MOST_OPERANDS:
         raise NotTaped("many operands")
     operands: list[int] = []

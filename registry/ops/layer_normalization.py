@@ -21,7 +21,7 @@ from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.copies import rounded, widened
 from opweave.registry.ops.kinds import CompositeDecl, composite
-from opweave.registry.ops.normalized_rows import DifferentiatedRows, normalized
+from opweave.registry.ops.normalized_rows import DifferentiatedRows, normalized, write_normalized
 from opweave.registry.ops.row_pieces import pieces_of_rows
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.rows import are_enough
@@ -144,6 +144,10 @@ def _replay_layer_norm(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]
     rows = input.numel() // max(length, 1)
     out, mean, rstd = (tape.made(t) for t in results)
     given = tape.value(input)
+    if are_enough(rows * length):
+        parameters = [None if t is None else tape.value(t) for t in (weight, bias)]
+        if write_normalized(tape, given, parameters, eps, (out, mean, rstd), rows, length):
+            return
     if not input.numel() or given.strides != out.strides:
         raise NotTaped("another layout")
     source = tape.converted(given, compute)

@@ -14,6 +14,7 @@ from opweave.registry.dtypes import DType
 from opweave.registry.rows import RowProgram
 from opweave.registry.scalar import convert_into
 from opweave.registry.spec import contiguous
+from opweave.registry.tape import Tape, Value
 from opweave.registry.tensor import Tensor, allocate_like
 
 #: Elements of the rows that all elements are taken apart into.
@@ -27,10 +28,15 @@ def _program(name: str) -> RowProgram:
 
 _PROGRAMS = {name: _program(name) for name in ("sum", "prod", "max", "min")}
 _DOWN = _program("down")
-#: What puts together what pieces came to.
-_COMBINE: dict[str, Callable[[Any], Any]] = {
-    "sum": np.add.reduce, "prod": np.multiply.reduce, "max": np.maximum.reduce, "min": np.minimum.reduce,
+#: What puts together what pieces came to, and where that begins; None where it does with the first.
+_COMBINE: dict[str, tuple[np.ufunc, Any]] = {
+    "sum": (np.add, 0), "prod": (np.multiply, 1), "max": (np.maximum, None), "min": (np.minimum, None),
 }  # fmt: skip
+
+
+def are_whole_rows(sizes: Sequence[int], axes: tuple[int, ...]) -> bool:
+    """Whether whole rows are combined: NumPy goes through them as they lie."""
+    return len(axes) < len(sizes) and axes == tuple(range(len(axes)))
 
 
 def combined_by_rows(name: str, array: Any, axes: tuple[int, ...]) -> Any:
@@ -53,7 +59,7 @@ def combined_by_rows(name: str, array: Any, axes: tuple[int, ...]) -> Any:
     program = _PROGRAMS.get(name)
     if program is None or not rows.are_enough(array.size):
         return None
-    is_first = len(axes) < array.ndim and axes == tuple(range(len(axes)))
+    is_first = are_whole_rows(array.shape, axes)
     if is_first and name == "sum" and array.dtype != _SINGLE:
         kept = array.shape[len(axes) :]
         length = math.prod(kept)
@@ -61,6 +67,41 @@ def combined_by_rows(name: str, array: Any, axes: tuple[int, ...]) -> Any:
         return None if down is None else down[0].reshape(kept)
     # NumPy adds whole rows to each other, and reads them as they lie.
     return None if is_first and array.dtype == _SINGLE else reduced_by_rows(program, name, [array], axes)
+
+
+def write_rows(tape: Tape, name: str, source: Value, axes: tuple[int, ...], out: Value) -> bool:
+    """Write down what `combined_by_rows` does for elements that lie row-major; whether it is what it does.
+
+    Parameters
+    ----------
+    tape : Tape
+        Where it is written.
+    name, axes
+        As for `combined_by_rows`.
+    source, out : Value
+        The elements, and float32 memory for what they come to.
+    """
+    program, count = _PROGRAMS.get(name), math.prod(source.sizes)
+    if program is None or not rows.are_enough(count) or not axes or axes != tuple(range(axes[0], axes[-1] + 1)):
+        return False
+    first, last = axes[0], axes[-1] + 1
+    before, length, inner = (
+        math.prod(part) for part in (source.sizes[:first], source.sizes[first:last], source.sizes[last:])
+    )
+    if axes[0]:
+        return rows.write(tape, program, [source], [out], before * inner, length, inner)
+    if inner > 1 or not rows.are_enough(length):
+        return False
+    pieces, rest = divmod(length, _PIECE)
+    parts = tape.scratch((pieces + (rest > 0),), _SINGLE)
+    flat = source._replace(sizes=(length,), strides=(1,))
+    for begin, many, size in ((0, pieces, _PIECE), (pieces, 1, rest)):
+        given = [flat.part([begin * _PIECE], (many * size,))], [parts.part([begin], (many,))]
+        if size and not rows.write(tape, program, *given, many, size, is_part=True):
+            return False
+    function, start = _COMBINE[name]
+    tape.fold(function, parts, (0,), out, start)
+    return True
 
 
 def reduced_by_rows(program: RowProgram, name: str, arrays: Sequence[Any], axes: tuple[int, ...]) -> Any:
@@ -97,7 +138,7 @@ def reduced_by_rows(program: RowProgram, name: str, arrays: Sequence[Any], axes:
         if not rows.run(program, [a[count * _PIECE :] for a in flat], [rest], 1, length % _PIECE, is_part=True):
             return None
         parts = np.concatenate([parts, rest])
-    return _COMBINE[name](parts)
+    return _COMBINE[name][0].reduce(parts)
 
 
 def reduced(
