@@ -333,8 +333,23 @@ class Writer:
     def apply_truth(self, x: Operand) -> Operand:
         return self.f.compare("une", x, self.f.const(0.0))
 
+    def apply_number(self, x: Operand) -> Operand:
+        return self.f.select(x, self.f.const(1.0), self.f.const(0.0))
+
     def apply_isnan(self, x: Operand) -> Operand:
         return self.f.compare("uno", x, x)
+
+    def apply_same(self, x: Operand) -> Operand:
+        return x
+
+    def apply_isinf(self, x: Operand) -> Operand:
+        return self.f.compare("oeq", self.f.intrinsic("fabs", x), self.f.const(math.inf))
+
+    def apply_isfinite(self, x: Operand) -> Operand:
+        return self.f.compare("olt", self.f.intrinsic("fabs", x), self.f.const(math.inf))
+
+    def apply_signbit(self, x: Operand) -> Operand:
+        return self.em.inst(f"icmp slt {self.word} {self.f.bits(x)}, {ZEROS}")
 
     def apply_where(self, condition: Operand, a: Operand, b: Operand) -> Operand:
         return self.f.select(condition, a, b)
@@ -343,8 +358,7 @@ class Writer:
         return self.f.mul(x, x)
 
     def apply_finite(self, x: Operand) -> Operand:
-        f = self.f
-        return f.select(f.compare("olt", f.intrinsic("fabs", x), f.const(math.inf)), x, f.const(0.0))
+        return self.f.select(self.apply_isfinite(x), x, self.f.const(0.0))
 
     def apply_sign(self, x: Operand) -> Operand:
         """0 for both zeros, NaN for NaN."""

@@ -38,10 +38,12 @@ MOST_PRODUCTS = 1 << 18
 _MOST_ON_POOL = 1 << 24
 #: Loops that stand for the dimensions beyond two, ops that one call may lead to, and bytes of what lies between them.
 MOST_CALLS = 48
-MOST_SCRATCH = 1 << 20
+MOST_SEVERAL, MOST_SCRATCH = 1 << 20, 1 << 23
+#: The same before loops are joined, which leaves little of it.
+_MOST_UNJOINED = 1 << 27
 _MOST_LOOPS, _MOST_FOLDS = 32, 256
 #: What a loop reads and writes.
-MOST_OPERANDS = 6
+MOST_OPERANDS = 8
 #: Elements among which the place of one is found one by one: NumPy looks at many at a time.
 _MOST_SEARCHED = 1 << 12
 #: Rows that are accumulated, each by a call of its own.
@@ -275,6 +277,10 @@ class Tape:
             wide = self.converted(source, np.dtype(np.float32))
             self.map("cast", [wide], out)
             return
+        if function == "cast" and out.dtype.kind == "b":
+            (given,) = inputs
+            if isinstance(given, Value) and given.dtype.kind in "fiu":  # which NumPy converts number by number
+                function, inputs = np.not_equal, [given, np.zeros((), given.dtype)]
         types, taken = self._typed(function, inputs, out)
         if not out.sizes and any(dtype.kind == "c" for dtype in types):
             raise NotTaped("a complex number, with which NumPy computes in another way")
@@ -467,7 +473,7 @@ class Tape:
     def _new(self, sizes: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]) -> Value:
         number = len(self.inputs) + len(self.numbers) + len(self.fresh)
         self.fresh[number] = span(sizes, strides) * dtype.itemsize
-        if sum(self.fresh.values()) > MOST_SCRATCH and len(self.fresh) > 1:
+        if sum(self.fresh.values()) > _MOST_UNJOINED and len(self.fresh) > 1:
             raise NotTaped("large")
         return Value(number, 0, sizes, strides, dtype)
 

@@ -17,7 +17,7 @@
 %Guard = type { i64, ptr, ptr, ptr, ptr, ptr, i64, i64, i64, i64, i64 }
 %Operand = type { i64, i64, i64 }                        ; place in the frame or -1, bytes from there, and between calls
 ; function and its data; how often; dimensions and steps; operands and how many
-%Loop = type { ptr, ptr, i64, ptr, ptr, i64, [6 x %Operand] }
+%Loop = type { ptr, ptr, i64, ptr, ptr, i64, [8 x %Operand] }
 
 declare ptr @PyDict_GetItem(ptr, ptr)
 declare i32 @PyObject_RichCompareBool(ptr, ptr, i32)
@@ -566,7 +566,7 @@ yes:
 ; run the loops; false where one of them cannot be
 define internal i1 @loops(ptr %call, ptr %frame) {
 entry:
-  %places = alloca [6 x ptr]
+  %places = alloca [8 x ptr]
   store i8 1, ptr @busy
   %count.p = getelementptr %Call, ptr %call, i64 0, i32 7
   %count = load i64, ptr %count.p

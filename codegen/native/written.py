@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opweave.codegen import blas, eager_math, half_casts, narrow_products, row_loops
+from opweave.codegen import blas, eager_math, half_casts, joined_loops, narrow_products, row_loops
 from opweave.codegen.native import allocation, objects
 from opweave.codegen.native.calling import MOST_ARGUMENTS, MOST_KEPT, MOST_PLACES, code
 from opweave.registry import dtypes
@@ -26,6 +26,7 @@ from opweave.registry.tape import (
     MOST_ELEMENTS,
     MOST_OPERANDS,
     MOST_SCRATCH,
+    MOST_SEVERAL,
     Loop,
     NotTaped,
     Tape,
@@ -223,6 +224,9 @@ class Written:
             kind, which, made = self._writing(result, tape, given)
             assert tape.written is not None
             out = tape.value(tape.written).buffer
+        kept = {tape.value(t).buffer: t for t in finish.kept} if finish is not None else {}
+        steps = tape.loops if tape.is_placed else joined_loops.joined(tape.loops, {out, *kept})
+        used = {v.buffer for loop in steps for v, _ in loop.operands if isinstance(v, Value)}
         read = {v.buffer for loop in tape.loops for v, _ in loop.operands if isinstance(v, Value)}
         guards: list[int] = []
         of_items: list[int] = []
@@ -255,18 +259,22 @@ class Written:
             raise NotTaped("many tensors")
         guards += of_items
         number += numbers
-        kept = {tape.value(t).buffer: t for t in finish.kept} if finish is not None else {}
         if len(kept) > MOST_KEPT or finish is not None and len(kept) < len(finish.kept) or out in kept:
             raise NotTaped("many results")
         makers = [self._maker(t, tape) for t in kept.values()]
         places = {buffer: number + 1 + i for i, buffer in enumerate(kept)}
         offsets: dict[int, int] = {}
-        end = 0
+        end = several = 0
+        # What is one program of many elements is written once; of NumPy's loops it would not stay in the cache.
+        of_programs = {
+            getattr(loop.operands[-1].value, "buffer", -1) for loop in steps if type(loop.function) is RowProgram
+        }
         for buffer, nbytes in tape.fresh.items():
-            if buffer != out and buffer not in kept:
+            if buffer != out and buffer not in kept and buffer in used:
                 offsets[buffer] = end
                 end += -(-nbytes // 64) * 64
-        if end > MOST_SCRATCH:
+                several += 0 if buffer in of_programs else nbytes
+        if end > MOST_SCRATCH or several > MOST_SEVERAL:
             raise NotTaped("large")
 
         words.kept.append(tape.constants)
@@ -282,12 +290,12 @@ class Written:
                 return (number if target is None else tape.value(target).buffer), value.offset
             return value.buffer, value.offset
 
-        loops = [word for loop in tape.loops for word in _loop(words, loop, place)]
+        loops = [word for loop in steps for word in _loop(words, loop, place)]
         names = tuple(kwargs)
         fields = (
             0, len(args), len(kwargs), words.object(names), keys_of_state(),
             words.object(dtypes._default.__dict__["dtype"]) if "dtype" in dtypes._default.__dict__ else 0,
-            words.place(*guards), len(tape.loops), words.place(*loops), kind, which, made, number,
+            words.place(*guards), len(steps), words.place(*loops), kind, which, made, number,
             0 if finish is None else words.object(finish.function), 0, id(self), len(makers), words.place(*makers),
         )  # fmt: skip
         self._fields = (ctypes.c_int64 * len(fields))(*fields)

@@ -24,7 +24,7 @@ from opweave.registry.ops.row_pieces import pieces_of_rows
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.rows import RowProgram, row_program
 from opweave.registry.scalar import convert_into, converted, elementary
-from opweave.registry.spec import contiguous
+from opweave.registry.spec import contiguous, is_contiguous
 from opweave.registry.strided import wrap_dim
 from opweave.registry.symbolic import is_open, square_root
 from opweave.registry.tape import NotTaped, Tape, Value
@@ -71,7 +71,7 @@ def _log_softmax_of_row(k: Any, x: Any) -> list[Any]:
 def _run_rows(program: RowProgram, given: Sequence[Tensor], out: Tensor, axis: int) -> bool:
     """Run a program on tensors of one shape, whose rows are along a dimension."""
     count = out.numel()
-    if not rows.are_enough(count) or not all(t._device is cpu for t in given):
+    if not rows.pay(count) or not all(t._device is cpu for t in given):
         return False
     length, inner = out._sizes[axis], math.prod(out._sizes[axis + 1 :])
     arrays = [ops.aten.contiguous.default(t)._array for t in given]
@@ -193,12 +193,14 @@ def _beside(rows: Value, axis: int) -> Value:
 
 def _is_row_call(tape: Tape, program: RowProgram, given: Sequence[Tensor], dim: int, result: Tensor) -> bool:
     """Write down what `_run_rows` does for many elements; whether it is what the kernel does."""
-    if not result._sizes or not rows.are_enough(result.numel()):
+    if not result._sizes or not rows.pay(result.numel()):
         return False
     axis, count = wrap_dim(dim, result.ndim, "softmax"), result.numel()
     length, inner = result._sizes[axis], math.prod(result._sizes[axis + 1 :])
-    made = tape.made(result)
-    return rows.write(tape, program, [tape.value(t) for t in given], [made], count // length, length, inner)
+    values = [tape.value(t) for t in given]
+    if not all(is_contiguous(v.sizes, v.strides) for v in values):
+        raise NotTaped("a copy")
+    return rows.write(tape, program, values, [tape.made(result)], count // length, length, inner)
 
 
 @_softmax.replaying

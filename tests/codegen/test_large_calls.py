@@ -73,8 +73,25 @@ FORMS: dict[str, tuple[Any, Callable[[], Any]]] = {
     "softmax": (aten.softmax, lambda: opweave.softmax(plain, -1)),
     "softmax of columns": (aten.softmax, lambda: opweave.softmax(plain, 0)),
     "log_softmax": (aten.log_softmax, lambda: opweave.log_softmax(half, 1)),
+    "small sum": (aten.sum, lambda: opweave.sum(plain[:40])),
+    "small sum of rows": (aten.sum, lambda: opweave.sum(plain[:40], 1)),
+    "small sum of short rows": (aten.sum, lambda: opweave.sum(plain[:40].reshape(-1, 10), 1)),
+    "small sum beside few": (aten.sum, lambda: opweave.sum(plain[:40].reshape(-1, 131, 10), 1)),
+    "small sum of columns": (aten.sum, lambda: opweave.sum(half[:40], 0)),
+    "small softmax": (aten.softmax, lambda: opweave.softmax(half[:40], 1)),
+    "small softmax of a turned one": (aten.softmax, lambda: opweave.softmax(plain[:40].t(), 1)),
+    "cumsum": (aten.cumsum, lambda: aten.cumsum(plain[:400], 1)),
+    "cumsum of columns": (aten.cumsum, lambda: aten.cumsum(plain[:40], 0)),
+    "cumsum of a turned one": (aten.cumsum, lambda: aten.cumsum(plain[:40].t(), 1)),
+    "cumsum of ints": (aten.cumsum, lambda: aten.cumsum(opweave.arange(5000), 0)),
+    "to bool": (method("bool"), lambda: matrix.bool()),
+    "small to bool": (method("bool"), lambda: x[:100].bool()),
     "layer_norm": (aten.layer_norm, lambda: aten.layer_norm(plain, [131], row, row)),
 }  # fmt: skip
+
+
+#: What native code does not do, for which rows of half types are added in another way than by NumPy.
+_IN_PYTHON = ("small sum of columns", "small softmax of a turned one", "cumsum of a turned one")
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -83,7 +100,7 @@ def test_calls_have_the_bits_of_python(name: str) -> None:
     watch = Watch(function)
     function_in_python = stands_in_python(function, call)
     found = [call() for _ in range(4)][-1]
-    assert watch.made >= 2
+    assert watch.made >= 2 or name in _IN_PYTHON
     assert found._dtype is function_in_python._dtype and found._strides == function_in_python._strides
     np.testing.assert_array_equal(found.double().numpy(), function_in_python.double().numpy())
 

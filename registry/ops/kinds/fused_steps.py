@@ -35,7 +35,7 @@ _OF_NUMBERS: dict[Any, str] = {
 }  # fmt: skip
 _TO_TRUTHS: dict[Any, str] = {
     np.less: "<", np.less_equal: "<=", np.greater: ">", np.greater_equal: ">=", np.equal: "==", np.not_equal: "!=",
-    np.isnan: "isnan", np.copyto: "truth",
+    np.isnan: "isnan", np.isinf: "isinf", np.isfinite: "isfinite", np.signbit: "signbit", np.copyto: "truth",
 }  # fmt: skip
 _OF_TRUTHS: dict[Any, str] = {
     np.logical_and: "and", np.logical_or: "or", np.bitwise_and: "and", np.bitwise_or: "or", np.logical_not: "not",
@@ -50,7 +50,7 @@ _HALF_BYTES = 2
 #: Elements of what stands for a row where all operands lie alike.
 _PIECE = 1 << 13
 #: Fewer are not worth code of their own where a call is replayed.
-_LEAST_REPLAYED = 1 << 10
+LEAST_REPLAYED = 1 << 10
 
 #: A step: the function, and where its arguments come from: inputs, then numbers, then steps before.
 _Steps = list[tuple[str, tuple[int, ...]]]
@@ -89,7 +89,7 @@ class Fused:
 
     def write(self, tape: Tape, inputs: Sequence[Value], out: Value) -> bool:
         """Write the same down, for arrays that all lie as the result does, and numbers; whether it was done."""
-        if math.prod(out.sizes) < _LEAST_REPLAYED or rows.native.call is None:
+        if math.prod(out.sizes) < LEAST_REPLAYED or rows.native.call is None:
             return False
         if not is_dense(out.sizes, out.strides) or len(inputs) + 1 > MOST_OPERANDS:
             return False
@@ -228,7 +228,7 @@ def fused(steps: Sequence[Any], result: int, inputs: Sequence[np.dtype[Any]]) ->
                 taken.append(float(a))
             else:
                 return None
-        name = _named(step, [types[i] for i in places])
+        name = name_of(step.function, step.dtype, [types[i] for i in places])
         if name is None:
             return None
         found.append((name, tuple(places)))
@@ -236,15 +236,17 @@ def fused(steps: Sequence[Any], result: int, inputs: Sequence[np.dtype[Any]]) ->
     return Fused(found, len(inputs), taken)
 
 
-def _named(step: Any, types: list[np.dtype[Any]]) -> str | None:
-    """What a step is called, with arguments of these types."""
-    if step.function is np.where:
-        return "where" if types == [_TRUTH, _SINGLE, _SINGLE] and step.dtype == _SINGLE else None
-    if step.function in own_names:
-        return own_names[step.function] if types == [_SINGLE] and step.dtype == _SINGLE else None
+def name_of(function: Any, dtype: np.dtype[Any], types: list[np.dtype[Any]]) -> str | None:
+    """What a step is called that gives a type, with arguments of these types; None where a program has no such."""
+    if function is np.where:
+        return "where" if types == [_TRUTH, _SINGLE, _SINGLE] and dtype == _SINGLE else None
+    if function is np.copyto and types == [_SINGLE] and dtype == _SINGLE:
+        return "same"
+    if function in own_names:
+        return own_names[function] if types == [_SINGLE] and dtype == _SINGLE else None
     for names, source, target in (
         (_OF_NUMBERS, _SINGLE, _SINGLE), (_TO_TRUTHS, _SINGLE, _TRUTH), (_OF_TRUTHS, _TRUTH, _TRUTH),
     ):  # fmt: skip
-        if step.function in names and step.dtype == target and all(t == source for t in types):
-            return names[step.function]
+        if function in names and dtype == target and all(t == source for t in types):
+            return names[function]
     return None

@@ -17,12 +17,11 @@ from opweave.registry.errors import ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds.base import IGNORED, Decl, Maker, handler, reset_errors, set_errors
 from opweave.registry.ops.kinds.loops import Call, Demand, Index, Operand, Point, Space
-from opweave.registry.ops.kinds.reduced_rows import are_whole_rows, combined_by_rows, write_rows
+from opweave.registry.ops.kinds.reduced_rows import combined_by_rows, write_rows
 from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.ops.kinds.ufunc_plan import trace
 from opweave.registry.ops.kinds.writing import with_traits
 from opweave.registry.promote import not_computed
-from opweave.registry.rows import are_enough
 from opweave.registry.spec import contiguous, row_major
 from opweave.registry.strided import wrap_dim
 from opweave.registry.tape import NotTaped, Tape, Value
@@ -155,7 +154,7 @@ class ReductionDecl(Decl):
         token = set_errors(IGNORED)
         try:
             reduced = None
-            if xp is np and compute is dtypes.float32 and are_enough(array.size):
+            if xp is np and compute is dtypes.float32:
                 reduced = combined_by_rows(self.combine, array, axes)
             if reduced is None:
                 if array.dtype != compute.numpy:
@@ -181,19 +180,15 @@ class ReductionDecl(Decl):
         if compute.numpy is None or not count or not result.numel():
             raise NotTaped(str(self.op))
         given = tape.value(args[0])
-        if compute is dtypes.float32 and are_enough(math.prod(given.sizes)):
-            made = tape.made(result) if found is compute else tape.scratch(result._sizes, compute.numpy)
-            if write_rows(tape, self.combine, given, axes, made):
-                self._write_rest(tape, made, result, count)
-                return
-            if given.dtype != compute.numpy or not are_whole_rows(given.sizes, axes):
-                raise NotTaped("large")
+        # What is computed in another type is converted in the end.
+        made = tape.made(result) if found is compute else tape.scratch(result._sizes, compute.numpy)
+        if compute is dtypes.float32 and write_rows(tape, self.combine, given, axes, made):
+            self._write_rest(tape, made, result, count)
+            return
         source = tape.converted(given, compute.numpy)
         if function is None:
             tape.find(self.combine, source, axes, tape.made(result))
             return
-        # What is computed in another type is converted in the end.
-        made = tape.made(result) if found is compute else tape.scratch(result._sizes, compute.numpy)
         start = None if COMBINES[self.combine] is None else COMBINES[self.combine]
         if not axes:
             tape.map("copied", [source], made)
