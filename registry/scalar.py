@@ -197,6 +197,24 @@ def elementary(name: str) -> np.ufunc:
 convert: Hook[[np.ndarray[Any, Any], np.ndarray[Any, Any]], bool] = Hook()
 #: Elements from which on `convert` is worth being called.
 _FEW = 256
+#: Copies an array into another of its type that lies in another order; False where it does not. `opweave` supplies it.
+turn: Hook[[np.ndarray[Any, Any], np.ndarray[Any, Any]], bool] = Hook()
+#: Elements from which on that is.
+_MANY = 1 << 14
+
+
+def is_many(out: np.ndarray[Any, Any]) -> bool:
+    """Whether so many elements of a matrix are worth being copied where they lie in another order."""
+    return out.size >= _MANY and out.ndim > 1
+
+
+def is_turned(out: np.ndarray[Any, Any], x: Any) -> bool:
+    """Copy what lies in another order, by native code; whether that was done."""
+    if type(out) is not np.ndarray or type(x) is not np.ndarray or not is_many(out):
+        return False
+    if turn.call is None or x.dtype != out.dtype or x.shape != out.shape or np.may_share_memory(x, out):
+        return False
+    return turn.call(x, out)
 
 
 def converted(x: Any, dtype: np.dtype[Any]) -> Any:
@@ -216,7 +234,8 @@ def convert_into(out: np.ndarray[Any, Any], x: Any) -> None:
     if type(x) is np.ndarray and out.size >= _FEW and _is_half(x.dtype, out.dtype) and convert.call is not None:
         if convert.call(x, out):
             return
-    np.copyto(out, x, casting="unsafe")
+    if not is_turned(out, x):
+        np.copyto(out, x, casting="unsafe")
 
 
 def _is_half(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
