@@ -128,7 +128,8 @@ def turn(source: np.ndarray[Any, Any], out: np.ndarray[Any, Any]) -> bool:
     size = source.itemsize
     if size not in _SIDES or source.dtype != out.dtype or source.shape != out.shape or not out.flags.writeable:
         return False
-    dims = _merged([(n, *steps) for n, *steps in zip(source.shape, source.strides, out.strides, strict=True) if n != 1])
+    steps = zip(source.shape, source.strides, out.strides, strict=True)
+    dims = _merged([(count, step, out_step) for count, step, out_step in steps if count != 1])
     along = [d for d, (_, step, _) in enumerate(dims) if step == size]
     across = [d for d, (_, _, step) in enumerate(dims) if step == size]
     if len(along) != 1 or len(across) != 1 or along == across or len(dims) > 3:
@@ -151,8 +152,7 @@ def turn(source: np.ndarray[Any, Any], out: np.ndarray[Any, Any]) -> bool:
 
 
 def _merged(dims: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """Dimensions (sizes, and bytes from one element to the next in both arrays), where those that follow each other in
-    both are one."""
+    """Dimensions (sizes, bytes from one element to the next in both), where those that follow each other are one."""
     found: list[tuple[int, int, int]] = []
     for dim in sorted(dims, key=lambda dim: (-abs(dim[2]), -abs(dim[1]))):
         size, *steps = dim

@@ -229,8 +229,11 @@ class Tape:
         return Value(number, 0, array.shape, contiguous_strides(array.shape), array.dtype)
 
     def made(self, result: Tensor) -> Value:
-        """Memory of its own for the result of an op."""
-        found = self._values[id(result)] = self._new(result._sizes, result._strides, _element(result))
+        """Memory of its own for the result of an op, or that of the argument that is written."""
+        strides = result._strides
+        if result is self.written and self.target is not None and result._sizes == self.target._sizes:
+            strides = self.target._strides
+        found = self._values[id(result)] = self._new(result._sizes, strides, _element(result))
         return found
 
     def view(self, result: Tensor, base: Tensor) -> None:

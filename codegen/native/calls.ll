@@ -837,7 +837,18 @@ which.one:
   %view.of = call ptr @slot(ptr %arg, i64 @T_VIEW_OF@)
   %is.base = icmp eq ptr %view.of, @_Py_NoneStruct
   %allowed = or i1 %any.view, %is.base
-  br i1 %allowed, label %places, label %no
+  br i1 %allowed, label %places, label %based
+based:                                                   ; a view of what has no history
+  %base.type.p = getelementptr i8, ptr %view.of, i64 @TYPE@
+  %base.type = load ptr, ptr %base.type.p
+  %base.plain = icmp eq ptr %base.type, @opweave_tensor
+  br i1 %base.plain, label %base.keys, label %no
+base.keys:
+  %keys = call ptr @slot(ptr %view.of, i64 @T_KEYS@)
+  %keys.bits = call i64 @PyLong_AsLongLong(ptr %keys)
+  %grad = and i64 %keys.bits, @GRAD@
+  %no.grad = icmp eq i64 %grad, 0
+  br i1 %no.grad, label %places, label %no
 places:
   %guards.p = getelementptr %Call, ptr %call, i64 0, i32 6
   %guards = load ptr, ptr %guards.p

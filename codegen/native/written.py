@@ -356,7 +356,8 @@ class Written:
         target, written = tape.target, tape.written
         if target is None or written is None or result is not target or not any(result is v for v in given):
             raise NotTaped("another result")
-        if (written._sizes, written._strides, written._dtype) != (target._sizes, target._strides, target._dtype):
+        value = tape.value(written)
+        if (value.sizes, value.strides, written._dtype) != (target._sizes, target._strides, target._dtype):
             raise NotTaped("a result that is converted")
         recorded = not state.exclude & GRAD
         if recorded and any(type(v) is Tensor and v._keys & GRAD for v in given):
@@ -367,8 +368,9 @@ class Written:
         if overlaps_itself(target._sizes, target._strides) or not is_last:
             raise NotTaped("a write that is not the last step")
         which = next(i for i, v in enumerate(given) if v is target)
-        if recorded and target._view_of is not None:
-            raise NotTaped("a view")
+        base = target._view_of
+        if recorded and base is not None and (type(base) is not Tensor or base._keys & GRAD):
+            raise NotTaped("a view of what has a history")
         return 3, which, self.words.place(recorded, tape.value(target).buffer)
 
     def _view(self, result: Tensor, base: Tensor) -> int:
