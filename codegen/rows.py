@@ -25,8 +25,8 @@ import numpy as np
 from opweave.codegen import half_casts
 from opweave.codegen.instructions import formulas
 from opweave.codegen.instructions.arithmetic import F32
-from opweave.codegen.instructions.emit import Emitter, float_literal, splat, vector
-from opweave.codegen.instructions.operands import I64, PTR, VOID, ZEROS, Constant, Operand, Register
+from opweave.codegen.instructions.emit import Emitter, float_literal, splat, suffix, vector
+from opweave.codegen.instructions.operands import I32, I64, PTR, VOID, ZEROS, Constant, Operand, Register
 from opweave.codegen.native import llvm, objects, pool
 from opweave.codegen.row_plans import (
     COMPARISONS,
@@ -54,7 +54,7 @@ _TURNS = 4
 _LEAST_BLOCK = 32
 #: The most lanes of a vector; rows of the runtime's own are padded to them. So many rows that lie across memory go
 #: together, whatever the machine has.
-_LANES = 16
+LANES = 16
 
 # ---- the code ------------------------------------------------------------------------------------------------------
 
@@ -70,7 +70,7 @@ class Writer:
     Parameters
     ----------
     across : bool
-        Whether each lane has a row of its own; "a row" are `_LANES` of them then.
+        Whether each lane has a row of its own; "a row" are `LANES` of them then.
     """
 
     def __init__(self, program: RowProgram, types: Sequence[str], across: bool) -> None:
@@ -129,14 +129,14 @@ class Writer:
     def rows_across(self, strip: Operand) -> None:
         """Rows whose elements lie side by side, of which the last strip shares some with the one before."""
         em = self.em
-        strips = em.inst(f"udiv i64 {em.add(self.inner, _LANES - 1)}, {_LANES}")
+        strips = em.inst(f"udiv i64 {em.add(self.inner, LANES - 1)}, {LANES}")
         outer = em.inst(f"udiv i64 {strip}, {strips}")
-        first = em.mul(em.sub(strip, em.mul(outer, strips)), _LANES)
-        first = em.minimum(first, em.sub(self.inner, _LANES))
+        first = em.mul(em.sub(strip, em.mul(outer, strips)), LANES)
+        first = em.minimum(first, em.sub(self.inner, LANES))
         before = em.add(em.mul(outer, self.inner), first)
         # Elements of rows of an outer index begin where as many rows have been passed.
         skipped = em.mul(em.mul(outer, self.inner), em.sub(self.length, 1))
-        em.loop(0, _LANES, self.w, lambda lane: self.one_row(em.add(before, lane), skipped))
+        em.loop(0, LANES, self.w, lambda lane: self.one_row(em.add(before, lane), skipped))
 
     def one_row(self, row: Operand, skipped: Operand = 0) -> None:
         """Go through a row, or as many as there are lanes from this one on."""
@@ -236,9 +236,7 @@ class Writer:
             value = self.computed(end.args[0] if end.kind in (*NEUTRAL, "down") else end, number, i, found, left)
             if end.kind in NEUTRAL:
                 if left is not None:
-                    limit = self.spread_word(em.inst(f"trunc i64 {left} to i32"))
-                    inside = em.inst(f"icmp slt {self.word} {self.lane_numbers}, {limit}")
-                    value = self.f.select(inside, value, self.f.const(NEUTRAL[end.kind]))
+                    value = self.f.select(self.inside(left), value, self.f.const(NEUTRAL[end.kind]))
                 self.fold(end, totals[id(end)], value)
             elif end.kind == "down":
                 at = em.offset(self.sums[id(end)], i, "f32")
@@ -335,8 +333,23 @@ class Writer:
     def apply_truth(self, x: Operand) -> Operand:
         return self.f.compare("une", x, self.f.const(0.0))
 
+    def apply_number(self, x: Operand) -> Operand:
+        return self.f.select(x, self.f.const(1.0), self.f.const(0.0))
+
     def apply_isnan(self, x: Operand) -> Operand:
         return self.f.compare("uno", x, x)
+
+    def apply_same(self, x: Operand) -> Operand:
+        return x
+
+    def apply_isinf(self, x: Operand) -> Operand:
+        return self.f.compare("oeq", self.f.intrinsic("fabs", x), self.f.const(math.inf))
+
+    def apply_isfinite(self, x: Operand) -> Operand:
+        return self.f.compare("olt", self.f.intrinsic("fabs", x), self.f.const(math.inf))
+
+    def apply_signbit(self, x: Operand) -> Operand:
+        return self.em.inst(f"icmp slt {self.word} {self.f.bits(x)}, {ZEROS}")
 
     def apply_where(self, condition: Operand, a: Operand, b: Operand) -> Operand:
         return self.f.select(condition, a, b)
@@ -345,8 +358,7 @@ class Writer:
         return self.f.mul(x, x)
 
     def apply_finite(self, x: Operand) -> Operand:
-        f = self.f
-        return f.select(f.compare("olt", f.intrinsic("fabs", x), f.const(math.inf)), x, f.const(0.0))
+        return self.f.select(self.apply_isfinite(x), x, self.f.const(0.0))
 
     def apply_sign(self, x: Operand) -> Operand:
         """0 for both zeros, NaN for NaN."""
@@ -383,6 +395,12 @@ class Writer:
             x = em.inst(f"load {vector(elem, 1)}, ptr {em.offset(self.places[number], i, elem)}, align {size}")
             return self.spread(half_casts.converted(em, x, self.types[number], "f4", 1))
         at = em.offset(self.places[number], self.far(i), elem)
+        if left is not None and self.is_masked(size):
+            x = em.call(
+                vector(elem, self.w), f"llvm.masked.load.{suffix(elem, self.w)}.p0",
+                [(PTR, at), (I32, Constant(str(size))), (self.mask, self.inside(left)), (vector(elem, self.w), ZEROS)],
+            )  # fmt: skip
+            return half_casts.converted(em, x, self.types[number], "f4", self.w)
         if left is not None:
             buffer = em.buffer((self.w,), elem).pointer
             em.line(f"store {vector(elem, self.w)} {ZEROS}, ptr {buffer}")
@@ -395,12 +413,27 @@ class Writer:
         em, elem = self.em, self.element(number)
         at = to = em.offset(self.places[number], self.far(i), elem)
         size = half_casts.size(self.types[number])
+        found = half_casts.converted(em, value, "f4", self.types[number], self.w)
+        if left is not None and self.is_masked(size):
+            em.call(
+                VOID, f"llvm.masked.store.{suffix(elem, self.w)}.p0",
+                [(vector(elem, self.w), found), (PTR, to), (I32, Constant(str(size))), (self.mask, self.inside(left))],
+            )  # fmt: skip
+            return
         if left is not None:
             at = em.buffer((self.w,), elem).pointer
-        found = half_casts.converted(em, value, "f4", self.types[number], self.w)
         em.line(f"store {vector(elem, self.w)} {found}, ptr {at}, align {size}")
         if left is not None:
             self.copy(to, at, em.mul(left, size))
+
+    def is_masked(self, size: int) -> bool:
+        """Whether the machine reads and writes some elements of a vector, of so many bytes, in one instruction."""
+        return size >= 4 or llvm.host().vector_bits == 512
+
+    def inside(self, left: Operand) -> Operand:
+        """Which lanes are in the row where so many elements of it are left."""
+        limit = self.spread_word(self.em.inst(f"trunc i64 {left} to i32"))
+        return self.em.inst(f"icmp slt {self.word} {self.lane_numbers}, {limit}")
 
     def far(self, i: Operand) -> Operand:
         """Where the element `i` of a row lies from its first one."""
@@ -495,25 +528,32 @@ def _loaded(program: RowProgram, types: tuple[str, ...], across: bool) -> _Loade
     return _Loaded(address, planned(program), ctypes.c_double())
 
 
+def shares(program: RowProgram, rows: int, length: int, inner: int) -> tuple[int, int, int, int]:
+    """How rows are shared among programs: how many rows there are to go through, of a program, elements of one as it is
+    padded, and those that are added up at a time; `inner` as `run` has it."""
+    across = inner > 1
+    many = rows // inner * -(-inner // LANES) if across else rows
+    padded = length * LANES if across else -(-length // LANES) * LANES
+    # Rows that are named more than once come in their order.
+    per = many if "places" in program.forms else max(1, _PROGRAM // (padded if across else length))
+    step = _TURNS if across else _TURNS * LANES
+    return many, per, padded, step * max(_LEAST_BLOCK, math.isqrt(length // step))
+
+
 def run(
     program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows: int, length: int, inner: int,
     steps: Sequence[int],
 ) -> list[np.ndarray[Any, Any]] | None:  # fmt: skip
     """`registry.rows.native`."""
     across = inner > 1
-    if across and inner < _LANES:
+    if across and inner < LANES:
         return None
     types = tuple(["f4" if type(x) is float else TYPES[x.dtype] for x in operands] + [TYPES[x.dtype] for x in outs])
     loaded = _loaded(program, types, across)
     if loaded is None:
         return None
-    many = rows // inner * -(-inner // _LANES) if across else rows
-    padded = length * _LANES if across else -(-length // _LANES) * _LANES
-    # Rows that are named more than once come in their order.
-    per = many if "places" in program.forms else max(1, _PROGRAM // (padded if across else length))
+    many, per, padded, block = shares(program, rows, length, inner)
     programs = -(-many // per)
-    step = _TURNS if across else _TURNS * _LANES
-    block = step * max(_LEAST_BLOCK, math.isqrt(length // step))
     kept = memory.empty((programs, len(loaded.plan.kept), padded), np.dtype(np.float32)) if loaded.plan.kept else None
     down = sum(v.kind == "down" for v in loaded.plan.results)
     partial = np.zeros((programs, down, padded), np.float32) if down else None

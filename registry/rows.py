@@ -18,14 +18,15 @@ in its own way.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from opweave.registry import dtypes
 from opweave.registry.dataclass import dataclass
 from opweave.registry.hooks import Hook
-from opweave.registry.tape import MOST_ELEMENTS
+from opweave.registry.spec import is_contiguous
+from opweave.registry.tape import MOST_ELEMENTS, MOST_LARGE, MOST_OPERANDS, Loop, Operand, Tape, Value
 
 #: How an operand lies: an element for each of all rows, one for each row, one for each place in a row, or a Python
 #: number. Where one names rows (`"places"`, int64), `"chosen"` operands and all results are in the rows that it names;
@@ -34,6 +35,10 @@ Form = Literal["rows", "each", "columns", "number", "places", "chosen"]
 
 #: A shorter row is no more than a step or two of a loop.
 _LEAST_LENGTH = 32
+#: Rows side by side that are gone through at a time.
+_LEAST_SIDE = 16
+#: Of fewer elements NumPy's steps are as fast.
+_LEAST_ELEMENTS = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,46 @@ def row_program(*forms: Form) -> Callable[[Callable[..., list[Any]]], RowProgram
     return lambda body: RowProgram(f"{body.__module__}.{body.__qualname__}", forms, body)
 
 
+class RowCall(NamedTuple):
+    """What a replayed call runs of a program: how many rows there are, elements of one, how far these are apart."""
+
+    program: RowProgram
+    rows: int
+    length: int
+    inner: int
+
+
+def write(
+    tape: Tape, program: RowProgram, operands: Sequence[Value | float], outs: Sequence[Value], count: int, length: int,
+    inner: int = 1, is_part: bool = False,
+) -> bool:  # fmt: skip
+    """Write down what `run` does for row-major operands and results of these sizes; whether it is what it does.
+
+    Parameters
+    ----------
+    tape : Tape
+        Where it is written.
+    program, count, length, inner, is_part
+        As for `run`.
+    operands, outs : sequence of Value or float
+        What is read and written.
+    """
+    arrays = [v for v in operands if isinstance(v, Value)]
+    total, types = count * length, _computed_as_float32()
+    if native.call is None or not is_part and not (are_long(length, inner) and pay(total)):
+        return False
+    if total > MOST_LARGE or len(arrays) + len(outs) > MOST_OPERANDS or any(out.dtype == np.bool_ for out in outs):
+        return False
+    if any(v.dtype not in types or not is_contiguous(v.sizes, v.strides) for v in (*arrays, *outs)):
+        return False
+    with np.errstate(over="ignore"):
+        numbers = [int(np.float32(v).view(np.uint32)) for v in operands if not isinstance(v, Value)]
+    call = RowCall(program, count, length, inner)
+    given = tuple([Operand(v, (0,)) for v in (*arrays, *outs)])
+    tape.loops.append(Loop(call, tuple([v.dtype for v in (*arrays, *outs)]), 1, (), (), given, tuple(numbers)))
+    return True
+
+
 #: Runs a program on (operands, results, how many rows there are, how long they are, how far their elements are from one
 #: to the next, how far the rows of each operand and result); results that are sums over rows come back as arrays of
 #: partial ones. None where there is no code for that. `opweave` supplies it.
@@ -68,8 +113,18 @@ native: Hook[[RowProgram, Sequence[Any], Sequence[Any], int, int, int, Sequence[
 
 
 def are_enough(count: int) -> bool:
-    """Whether so many elements are for row programs, if their rows are; calls with fewer are replayed."""
+    """Whether so many elements are for row programs, if their rows are, though NumPy take one step."""
     return count > MOST_ELEMENTS and native.call is not None
+
+
+def are_long(length: int, inner: int) -> bool:
+    """Whether rows of a length are, or so many begin side by side (`inner`, as `run` has it) that they are taken so."""
+    return inner >= _LEAST_SIDE or inner == 1 and length >= _LEAST_LENGTH
+
+
+def pay(count: int) -> bool:
+    """Whether so many elements are worth a row program of their own where NumPy takes several steps."""
+    return count >= _LEAST_ELEMENTS and native.call is not None
 
 
 def run(
@@ -113,8 +168,7 @@ def sums(program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows
 def _called(
     program: RowProgram, operands: Sequence[Any], outs: Sequence[Any], rows: int, length: int, is_part: bool, inner: int
 ) -> list[Any] | None:
-    is_short = length < _LEAST_LENGTH and inner == 1
-    if native.call is None or not is_part and (is_short or not are_enough(rows * length)):
+    if native.call is None or not is_part and not (are_long(length, inner) and pay(rows * length)):
         return None
     given = list(zip(operands, program.forms, strict=True))
     if not all(operand.dtype == np.int64 and operand.flags.c_contiguous for operand, f in given if f == "places"):

@@ -175,10 +175,46 @@ def erf_of_array(x: np.ndarray[Any, Any], out: np.ndarray[Any, Any] | None = Non
     return out
 
 
+#: Gives NumPy's function of a name with loops of native code for some types; None where there are none. `opweave`
+#: supplies it.
+ufunc: Hook[[str], np.ufunc | None] = Hook()
+#: Functions of NumPy's that are computed by the formulas that kernels have.
+OWN = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh")
+#: Their names, of those that were asked for.
+own_names: dict[Any, str] = {}
+
+
+def elementary(name: str) -> np.ufunc:
+    """The function of one of `OWN` names: of float32 with the bits that kernels give, if there is native code."""
+    found = None if ufunc.call is None else ufunc.call(name)
+    if found is None:
+        return getattr(np, name)
+    own_names[found] = name
+    return found
+
+
 #: Writes the elements of the first array into the second, one of them of a half type; False where it cannot.
 convert: Hook[[np.ndarray[Any, Any], np.ndarray[Any, Any]], bool] = Hook()
 #: Elements from which on `convert` is worth being called.
 _FEW = 256
+#: Copies an array into another of its type that lies in another order; False where it does not. `opweave` supplies it.
+turn: Hook[[np.ndarray[Any, Any], np.ndarray[Any, Any]], bool] = Hook()
+#: Elements from which on that is.
+_MANY = 1 << 14
+
+
+def is_many(out: np.ndarray[Any, Any]) -> bool:
+    """Whether so many elements of a matrix are worth being copied where they lie in another order."""
+    return out.size >= _MANY and out.ndim > 1
+
+
+def is_turned(out: np.ndarray[Any, Any], x: Any) -> bool:
+    """Copy what lies in another order, by native code; whether that was done."""
+    if type(out) is not np.ndarray or type(x) is not np.ndarray or not is_many(out):
+        return False
+    if turn.call is None or x.dtype != out.dtype or x.shape != out.shape or np.may_share_memory(x, out):
+        return False
+    return turn.call(x, out)
 
 
 def converted(x: Any, dtype: np.dtype[Any]) -> Any:
@@ -198,7 +234,8 @@ def convert_into(out: np.ndarray[Any, Any], x: Any) -> None:
     if type(x) is np.ndarray and out.size >= _FEW and _is_half(x.dtype, out.dtype) and convert.call is not None:
         if convert.call(x, out):
             return
-    np.copyto(out, x, casting="unsafe")
+    if not is_turned(out, x):
+        np.copyto(out, x, casting="unsafe")
 
 
 def _is_half(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
@@ -227,12 +264,20 @@ class ArrayScalars(Scalars):
 
     def __init__(self, xp: Any):
         self.xp = xp
-        for name in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "asin",
-                     "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "abs", "neg", "isnan", "isinf",
-                     "isfinite", "signbit", "logical_not", "maximum", "minimum"):  # fmt: skip
+        for name in ("sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh",
+                     "abs", "neg", "isnan", "isinf", "isfinite", "signbit", "logical_not", "maximum",
+                     "minimum"):  # fmt: skip
             setattr(self, name, getattr(xp, self._RENAMED.get(name, name)))
         self.atan2 = xp.arctan2
         self.conj = xp.conjugate
+
+    def __getattr__(self, name: str) -> Any:
+        """Functions that native code may compute, which is loaded when one of them is first called for."""
+        if name not in OWN:
+            return super().__getattr__(name)
+        found = elementary(name) if self.xp is np else getattr(self.xp, name)
+        setattr(self, name, found)
+        return found
 
     def where(self, condition: Value, a: Value, b: Value) -> Value:
         return self.xp.where(condition, a, b)
@@ -300,7 +345,7 @@ class ArrayScalars(Scalars):
         return erf(self.xp, x)
 
     def sigmoid(self, x: Value) -> Value:
-        return 1 / (1 + self.xp.exp(-x))
+        return 1 / (1 + self.exp(-x))
 
     def reciprocal(self, x: Value) -> Value:
         return 1 / x

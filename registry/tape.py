@@ -27,6 +27,10 @@ from opweave.registry.tensor import Tensor
 
 #: Elements up to which a loop is worth it: Python is no part to speak of in more.
 MOST_ELEMENTS = 1 << 16
+#: The same of loops that go over elements that lie side by side, and of row programs, which run on the pool.
+MOST_LARGE = 1 << 20
+#: Of these, bytes from one element to the next, and elements of a row where rows lie apart.
+_WORD, _LEAST_INNER = 8, 32
 #: Multiplications of a product up to which it is: OpenBLAS makes so many on one thread.
 MOST_PRODUCTS = 1 << 18
 #: The same of a product on the pool of the kernels: no other thread runs Python meanwhile, for less time than Python
@@ -34,10 +38,12 @@ MOST_PRODUCTS = 1 << 18
 _MOST_ON_POOL = 1 << 24
 #: Loops that stand for the dimensions beyond two, ops that one call may lead to, and bytes of what lies between them.
 MOST_CALLS = 48
-MOST_SCRATCH = 1 << 20
-_MOST_LOOPS = 32
+MOST_SEVERAL, MOST_SCRATCH = 1 << 20, 1 << 23
+#: The same before loops are joined, which leaves little of it.
+_MOST_UNJOINED = 1 << 27
+_MOST_LOOPS, _MOST_FOLDS = 32, 256
 #: What a loop reads and writes.
-MOST_OPERANDS = 5
+MOST_OPERANDS = 8
 #: Elements among which the place of one is found one by one: NumPy looks at many at a time.
 _MOST_SEARCHED = 1 << 12
 #: Rows that are accumulated, each by a call of its own.
@@ -101,7 +107,7 @@ class Loop(NamedTuple):
         Whose loop it is; of what is no ufunc its name, `copied`, `cast`, `chosen`, `erf`, `product`, or one of those
         that find elements by numbers, `taken`, `scattered`, `added`, `multiplied`, `greatest` and `least`, or
         look at these, `within`, or numbers of elements, `argmax` and `argmin`. Or what all steps of a body are as a
-        row program (`registry.rows`), whose numbers are among the words besides.
+        row program (`registry.rows`), whose numbers are among the words besides, or a `RowCall`.
     types : tuple of numpy.dtype
         Of the operands.
     outer : int
@@ -223,8 +229,11 @@ class Tape:
         return Value(number, 0, array.shape, contiguous_strides(array.shape), array.dtype)
 
     def made(self, result: Tensor) -> Value:
-        """Memory of its own for the result of an op."""
-        found = self._values[id(result)] = self._new(result._sizes, result._strides, _element(result))
+        """Memory of its own for the result of an op, or that of the argument that is written."""
+        strides = result._strides
+        if result is self.written and self.target is not None and result._sizes == self.target._sizes:
+            strides = self.target._strides
+        found = self._values[id(result)] = self._new(result._sizes, strides, _element(result))
         return found
 
     def view(self, result: Tensor, base: Tensor) -> None:
@@ -271,6 +280,10 @@ class Tape:
             wide = self.converted(source, np.dtype(np.float32))
             self.map("cast", [wide], out)
             return
+        if function == "cast" and out.dtype.kind == "b":
+            (given,) = inputs
+            if isinstance(given, Value) and given.dtype.kind in "fiu":  # which NumPy converts number by number
+                function, inputs = np.not_equal, [given, np.zeros((), given.dtype)]
         types, taken = self._typed(function, inputs, out)
         if not out.sizes and any(dtype.kind == "c" for dtype in types):
             raise NotTaped("a complex number, with which NumPy computes in another way")
@@ -280,11 +293,12 @@ class Tape:
         for d in sorted(range(len(out.sizes)), key=lambda d: (out.strides[d] != 0, -out.strides[d])):
             if out.sizes[d] != 1:
                 dims.append((out.sizes[d], [row[d] for row in rows]))
-        if math.prod(out.sizes) > MOST_ELEMENTS:
-            raise NotTaped("large")
         *rest, inner = [_nothing(len(rows))] * 2 + _merged(dims)
         # The order of loops is free; the longest is one call.
         outer = rest.pop(max(range(len(rest)), key=lambda n: rest[n][0]))
+        is_along = all(step <= _WORD for step in inner[1]) and (outer[0] == 1 or inner[0] >= _LEAST_INNER)
+        if math.prod(out.sizes) > (MOST_LARGE if is_along else MOST_ELEMENTS):
+            raise NotTaped("large")
         if math.prod(size for size, _ in rest) > _MOST_LOOPS:
             raise NotTaped("many dimensions")
         for place in np.ndindex(*[size for size, _ in rest]):
@@ -342,8 +356,6 @@ class Tape:
         start : number or None
             What is combined with the first element; None where that is where it begins.
         """
-        if math.prod(source.sizes) > MOST_ELEMENTS:
-            raise NotTaped("large")
         types, _ = self._typed(function, [out, source], out)
         item = source.dtype.itemsize
         kept, along = [], []
@@ -357,7 +369,10 @@ class Tape:
         kept, along = _merged(kept), _merged(along)
         *slow, (count, (step,)) = along or [(1, [0])]
         *outer, (rows, (row,)) = kept or [(1, [0])]
-        if math.prod(size for size, _ in (*outer, *slow)) > _MOST_LOOPS:
+        is_along = row == item < step  # whole rows are combined
+        if math.prod(source.sizes) > (MOST_LARGE if is_along else MOST_ELEMENTS):
+            raise NotTaped("large")
+        if math.prod(size for size, _ in (*outer, *slow)) > (_MOST_FOLDS if is_along else _MOST_LOOPS):
             raise NotTaped("many dimensions")
         for number, place in enumerate(np.ndindex(*[size for size, _ in outer])):
             far = sum(i * stride for i, (_, (stride,)) in zip(place, outer, strict=True))
@@ -461,7 +476,7 @@ class Tape:
     def _new(self, sizes: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]) -> Value:
         number = len(self.inputs) + len(self.numbers) + len(self.fresh)
         self.fresh[number] = span(sizes, strides) * dtype.itemsize
-        if sum(self.fresh.values()) > MOST_SCRATCH and len(self.fresh) > 1:
+        if sum(self.fresh.values()) > _MOST_UNJOINED and len(self.fresh) > 1:
             raise NotTaped("large")
         return Value(number, 0, sizes, strides, dtype)
 

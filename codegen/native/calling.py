@@ -11,7 +11,7 @@ import numpy as np
 from opweave.codegen import native
 from opweave.codegen.native import allocation, functions, layout, objects
 from opweave.registry import dtypes, replay
-from opweave.registry.keys import AUTOCAST_KEYS, state
+from opweave.registry.keys import AUTOCAST_KEYS, GRAD, state
 from opweave.registry.storage import Storage
 from opweave.registry.strided import Size
 from opweave.registry.tape import MOST_NUMBER
@@ -81,6 +81,7 @@ def source() -> str:
         "VERSION": of_storage.get("version"), "OWNER": of_storage.get("owner"), "SLICE": object.__basicsize__,
         "KNOWN": replay.CODE_AT + _WORD, "FRAME": 2 * MOST_PLACES, "NUMBERS": MOST_PLACES,
         "MOST_NUMBER": MOST_NUMBER, "NO_AUTOCAST": ~AUTOCAST_KEYS["cpu"].bit, "GIVEN": MOST_PLACES,
+        "GRAD": GRAD,
         "KEPT": MOST_KEPT,
     }  # fmt: skip
     parts = [native.source("allocation", "thread", "calls", numbers=numbers)]

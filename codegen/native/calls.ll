@@ -17,7 +17,7 @@
 %Guard = type { i64, ptr, ptr, ptr, ptr, ptr, i64, i64, i64, i64, i64 }
 %Operand = type { i64, i64, i64 }                        ; place in the frame or -1, bytes from there, and between calls
 ; function and its data; how often; dimensions and steps; operands and how many
-%Loop = type { ptr, ptr, i64, ptr, ptr, i64, [5 x %Operand] }
+%Loop = type { ptr, ptr, i64, ptr, ptr, i64, [8 x %Operand] }
 
 declare ptr @PyDict_GetItem(ptr, ptr)
 declare i32 @PyObject_RichCompareBool(ptr, ptr, i32)
@@ -55,6 +55,10 @@ declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
 
 ; whether a loop met what only Python can answer, as a number that names no place: the call is left to Python then
 @opweave_unfit = internal global i8 0
+
+; whether loops run: a call from the handler of a signal, which a long one on the pool looks for, is left to Python, since
+; what lies between the loops of a call is in one place for all calls
+@busy = internal global i8 0
 
 ; how far the place that a number names is, in bytes, or -1: see places.ll
 define internal i64 @place(ptr %index, ptr %data) alwaysinline {
@@ -562,7 +566,8 @@ yes:
 ; run the loops; false where one of them cannot be
 define internal i1 @loops(ptr %call, ptr %frame) {
 entry:
-  %places = alloca [5 x ptr]
+  %places = alloca [8 x ptr]
+  store i8 1, ptr @busy
   %count.p = getelementptr %Call, ptr %call, i64 0, i32 7
   %count = load i64, ptr %count.p
   %table.p = getelementptr %Call, ptr %call, i64 0, i32 8
@@ -628,8 +633,10 @@ loop.done:
   br i1 %fits, label %loop, label %stop
 stop:
   store i8 0, ptr @opweave_unfit
+  store i8 0, ptr @busy
   ret i1 false
 out:
+  store i8 0, ptr @busy
   ret i1 true
 }
 
@@ -830,7 +837,18 @@ which.one:
   %view.of = call ptr @slot(ptr %arg, i64 @T_VIEW_OF@)
   %is.base = icmp eq ptr %view.of, @_Py_NoneStruct
   %allowed = or i1 %any.view, %is.base
-  br i1 %allowed, label %places, label %no
+  br i1 %allowed, label %places, label %based
+based:                                                   ; a view of what has no history
+  %base.type.p = getelementptr i8, ptr %view.of, i64 @TYPE@
+  %base.type = load ptr, ptr %base.type.p
+  %base.plain = icmp eq ptr %base.type, @opweave_tensor
+  br i1 %base.plain, label %base.keys, label %no
+base.keys:
+  %keys = call ptr @slot(ptr %view.of, i64 @T_KEYS@)
+  %keys.bits = call i64 @PyLong_AsLongLong(ptr %keys)
+  %grad = and i64 %keys.bits, @GRAD@
+  %no.grad = icmp eq i64 %grad, 0
+  br i1 %no.grad, label %places, label %no
 places:
   %guards.p = getelementptr %Call, ptr %call, i64 0, i32 6
   %guards = load ptr, ptr %guards.p
@@ -983,7 +1001,11 @@ named:
 state:
   %k = phi i64 [ 0, %entry ], [ %k.some, %named ]
   %at.hand = call i1 @at_hand()
-  br i1 %at.hand, label %included, label %python
+  br i1 %at.hand, label %inside, label %python
+inside:
+  %is.busy = load i8, ptr @busy
+  %is.free = icmp eq i8 %is.busy, 0
+  br i1 %is.free, label %included, label %python
 included:
   %own = load ptr, ptr @thread.state
   %include.o = call ptr @PyDict_GetItem(ptr %own, ptr @name.include)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opweave.codegen import blas, eager_math, half_casts, narrow_products, row_loops
+from opweave.codegen import blas, eager_math, half_casts, joined_loops, narrow_products, row_loops
 from opweave.codegen.native import allocation, objects
 from opweave.codegen.native.calling import MOST_ARGUMENTS, MOST_KEPT, MOST_PLACES, code
 from opweave.registry import dtypes
@@ -19,10 +19,21 @@ from opweave.registry.device import Device, cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.keys import GRAD, state
 from opweave.registry.memory_format import MemoryFormat
-from opweave.registry.rows import RowProgram
+from opweave.registry.rows import RowCall, RowProgram
 from opweave.registry.spec import overlaps_itself, span
 from opweave.registry.strided import Size
-from opweave.registry.tape import MOST_OPERANDS, MOST_SCRATCH, Loop, NotTaped, Tape, Value, results_of, tensors_in
+from opweave.registry.tape import (
+    MOST_ELEMENTS,
+    MOST_OPERANDS,
+    MOST_SCRATCH,
+    MOST_SEVERAL,
+    Loop,
+    NotTaped,
+    Tape,
+    Value,
+    results_of,
+    tensors_in,
+)  # fmt: skip
 from opweave.registry.tensor import Tensor
 
 
@@ -97,23 +108,7 @@ def _guard_of_list(words: _Words, tensors: Sequence[Tensor], first: int) -> tupl
     return (4, words.object(type(tensors)), 0, 0, 0, 0, len(tensors), -1, first, 0, 0)
 
 
-class _Ufunc(ctypes.Structure):
-    """The beginning of NumPy's `PyUFuncObject`, behind the head."""
-
-    _fields_ = [
-        ("nin", ctypes.c_int),
-        ("nout", ctypes.c_int),
-        ("nargs", ctypes.c_int),
-        ("identity", ctypes.c_int),
-        ("functions", ctypes.POINTER(ctypes.c_void_p)),
-        ("data", ctypes.POINTER(ctypes.c_void_p)),
-        ("ntypes", ctypes.c_int),
-        ("reserved", ctypes.c_int),
-        ("name", ctypes.c_char_p),
-    ]
-
-
-def _inner_loop(function: Any, types: Sequence[np.dtype[Any]]) -> tuple[int, int]:
+def _inner_loop(function: Any, types: Sequence[np.dtype[Any]], is_large: bool) -> tuple[int, int]:
     """The address of the loop for these types, and of what it takes besides.
 
     Raises
@@ -129,7 +124,7 @@ def _inner_loop(function: Any, types: Sequence[np.dtype[Any]]) -> tuple[int, int
     if function == "narrow product":
         return narrow_products.loop_of(dtypes.from_numpy(types[0]))
     if isinstance(function, RowProgram):
-        own = row_loops.loop_of(function, tuple(types))
+        own = row_loops.loop_of(function, tuple(types), is_large)
         if own is None:
             raise NotTaped("no code for a row program")
         return own, 0
@@ -142,9 +137,8 @@ def _inner_loop(function: Any, types: Sequence[np.dtype[Any]]) -> tuple[int, int
         if own is None:
             raise NotTaped("a conversion")
         return own, 0
-    found = _Ufunc.from_address(id(function) + object.__basicsize__)
-    told = found.nin, found.nout, found.nargs, found.ntypes
-    if told != (function.nin, function.nout, function.nargs, function.ntypes):
+    found = eager_math.Ufunc.of(function)
+    if found is None:
         raise NotTaped("another NumPy")
     for i, text in enumerate(function.types):
         chars = text.replace("->", "")
@@ -169,9 +163,14 @@ def _scratch_at(offset: int) -> int:
 
 def _loop(words: _Words, loop: Loop, place: Callable[[Value], tuple[int, int]]) -> tuple[int, ...]:
     """The words of a `%Loop`."""
-    address, data = _inner_loop(loop.function, loop.types)
-    if loop.data:
-        data = words.place(*loop.data)
+    if isinstance(loop.function, RowCall):
+        found = row_loops.call_of(loop.function, loop.types, loop.data)
+        if found is None:
+            raise NotTaped("no code for a row program")
+        address, data = found[0], words.place(*found[1])
+    else:
+        address, data = _inner_loop(loop.function, loop.types, loop.counts[0] > MOST_ELEMENTS)
+        data = words.place(*loop.data) if loop.data else data
     if len(loop.operands) > MOST_OPERANDS:
         raise NotTaped("many operands")
     operands: list[int] = []
@@ -225,6 +224,9 @@ class Written:
             kind, which, made = self._writing(result, tape, given)
             assert tape.written is not None
             out = tape.value(tape.written).buffer
+        kept = {tape.value(t).buffer: t for t in finish.kept} if finish is not None else {}
+        steps = tape.loops if tape.is_placed else joined_loops.joined(tape.loops, {out, *kept})
+        used = {v.buffer for loop in steps for v, _ in loop.operands if isinstance(v, Value)}
         read = {v.buffer for loop in tape.loops for v, _ in loop.operands if isinstance(v, Value)}
         guards: list[int] = []
         of_items: list[int] = []
@@ -257,18 +259,22 @@ class Written:
             raise NotTaped("many tensors")
         guards += of_items
         number += numbers
-        kept = {tape.value(t).buffer: t for t in finish.kept} if finish is not None else {}
         if len(kept) > MOST_KEPT or finish is not None and len(kept) < len(finish.kept) or out in kept:
             raise NotTaped("many results")
         makers = [self._maker(t, tape) for t in kept.values()]
         places = {buffer: number + 1 + i for i, buffer in enumerate(kept)}
         offsets: dict[int, int] = {}
-        end = 0
+        end = several = 0
+        # What is one program of many elements is written once; of NumPy's loops it would not stay in the cache.
+        of_programs = {
+            getattr(loop.operands[-1].value, "buffer", -1) for loop in steps if type(loop.function) is RowProgram
+        }
         for buffer, nbytes in tape.fresh.items():
-            if buffer != out and buffer not in kept:
+            if buffer != out and buffer not in kept and buffer in used:
                 offsets[buffer] = end
                 end += -(-nbytes // 64) * 64
-        if end > MOST_SCRATCH:
+                several += 0 if buffer in of_programs else nbytes
+        if end > MOST_SCRATCH or several > MOST_SEVERAL:
             raise NotTaped("large")
 
         words.kept.append(tape.constants)
@@ -284,12 +290,12 @@ class Written:
                 return (number if target is None else tape.value(target).buffer), value.offset
             return value.buffer, value.offset
 
-        loops = [word for loop in tape.loops for word in _loop(words, loop, place)]
+        loops = [word for loop in steps for word in _loop(words, loop, place)]
         names = tuple(kwargs)
         fields = (
             0, len(args), len(kwargs), words.object(names), keys_of_state(),
             words.object(dtypes._default.__dict__["dtype"]) if "dtype" in dtypes._default.__dict__ else 0,
-            words.place(*guards), len(tape.loops), words.place(*loops), kind, which, made, number,
+            words.place(*guards), len(steps), words.place(*loops), kind, which, made, number,
             0 if finish is None else words.object(finish.function), 0, id(self), len(makers), words.place(*makers),
         )  # fmt: skip
         self._fields = (ctypes.c_int64 * len(fields))(*fields)
@@ -350,7 +356,8 @@ class Written:
         target, written = tape.target, tape.written
         if target is None or written is None or result is not target or not any(result is v for v in given):
             raise NotTaped("another result")
-        if (written._sizes, written._strides, written._dtype) != (target._sizes, target._strides, target._dtype):
+        value = tape.value(written)
+        if (value.sizes, value.strides, written._dtype) != (target._sizes, target._strides, target._dtype):
             raise NotTaped("a result that is converted")
         recorded = not state.exclude & GRAD
         if recorded and any(type(v) is Tensor and v._keys & GRAD for v in given):
@@ -361,8 +368,9 @@ class Written:
         if overlaps_itself(target._sizes, target._strides) or not is_last:
             raise NotTaped("a write that is not the last step")
         which = next(i for i, v in enumerate(given) if v is target)
-        if recorded and target._view_of is not None:
-            raise NotTaped("a view")
+        base = target._view_of
+        if recorded and base is not None and (type(base) is not Tensor or base._keys & GRAD):
+            raise NotTaped("a view of what has a history")
         return 3, which, self.words.place(recorded, tape.value(target).buffer)
 
     def _view(self, result: Tensor, base: Tensor) -> int:

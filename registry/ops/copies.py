@@ -29,6 +29,7 @@ from opweave.registry.ops.gradients import zeros
 from opweave.registry.ops.kinds import InplaceDecl, PointwiseDecl, handler, pointwise, with_traits
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import as_element, broadcast_shapes, copied_strides, result_type
+from opweave.registry.scalar import is_turned
 from opweave.registry.spec import TensorSpec
 from opweave.registry.tape import NotTaped, Tape
 from opweave.registry.tensor import Tensor, allocate_like, describe
@@ -213,7 +214,8 @@ def assign(k: Any, target: Any, source: Any, dtype: DType) -> None:
         if source.dtype.kind == "V":  # which NumPy copies one by one
             bits = f"u{source.dtype.itemsize}"
             target, source = target.view(bits), source.view(bits)
-        target[...] = source
+        if not is_turned(target, source):
+            target[...] = source
         return
     with np.errstate(all="ignore"):
         target[...] = k.cast(source, dtype)

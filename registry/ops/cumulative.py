@@ -22,7 +22,7 @@ from opweave.registry.ops.reduction import accumulated
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import pointwise_strides
 from opweave.registry.rows import row_program
-from opweave.registry.spec import TensorSpec, contiguous
+from opweave.registry.spec import TensorSpec, contiguous, is_contiguous
 from opweave.registry.strided import wrap_dim
 from opweave.registry.symbolic import is_open
 from opweave.registry.tape import NotTaped, Tape
@@ -85,7 +85,7 @@ def _products_of_row(k: Any, x: Any) -> list[Any]:
 
 def _running_of_rows(function: str, self: Tensor, axis: int, result: DType) -> Tensor | None:
     """The same of a large tensor by native code; None where there is none."""
-    if self._device is not cpu or not rows.are_enough(self.numel()):
+    if self._device is not cpu or not rows.pay(self.numel()):
         return None
     length, inner = self._sizes[axis], math.prod(self._sizes[axis + 1 :])
     if function == "cumprod" and inner == 1:
@@ -147,6 +147,14 @@ def _replay_running(decl: ScanDecl, tape: Tape, args: tuple[Any, ...], kwargs: d
     wide = wide_type(result._dtype).numpy
     if not result.numel() or not self._sizes or wide is None:
         raise NotTaped("no elements, or no dimension")
+    axis = wrap_dim(dim, self.ndim, decl.combine)
+    length, inner = self._sizes[axis], math.prod(self._sizes[axis + 1 :])
+    if rows.pay(self.numel()) and not (decl.combine == "cumprod" and inner == 1):
+        program = _sums_of_row if decl.combine == "cumsum" else _products_of_row
+        if rows.write(tape, program, [source], [made], self.numel() // length, length, inner):
+            return
+        if not is_contiguous(source.sizes, source.strides):
+            raise NotTaped("a copy")
     function = np.add if decl.combine == "cumsum" else np.multiply
     total = made if made.dtype == wide else tape.scratch(made.sizes, wide)
     tape.accumulate(function, tape.converted(source, wide), wrap_dim(dim, self.ndim, decl.combine), total)

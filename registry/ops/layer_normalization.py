@@ -21,10 +21,10 @@ from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.copies import rounded, widened
 from opweave.registry.ops.kinds import CompositeDecl, composite
-from opweave.registry.ops.normalized_rows import DifferentiatedRows, normalized
+from opweave.registry.ops.normalized_rows import DifferentiatedRows, normalized, write_normalized
 from opweave.registry.ops.row_pieces import pieces_of_rows
 from opweave.registry.ops.samples import Make, Samples
-from opweave.registry.rows import are_enough
+from opweave.registry.rows import are_enough, pay
 from opweave.registry.scalar import convert_into, converted
 from opweave.registry.spec import contiguous, contiguous_strides
 from opweave.registry.tape import NotTaped, Tape, Value
@@ -75,7 +75,7 @@ def _layer_norm_kernel(
     kept = (*outer, *(1,) * len(inner))
     averages, scales = (allocate_like(contiguous(kept, statistics, input._device)) for _ in range(2))
     rows, length = math.prod(outer), math.prod(inner)
-    if input._device is cpu and are_enough(rows * length):
+    if input._device is cpu and pay(rows * length):
         given = [None if t is None else t._array for t in (weight, bias)]
         outs = [t._array for t in (out, averages, scales)]
         if normalized(input._array, given, eps, outs, rows, length):
@@ -144,6 +144,10 @@ def _replay_layer_norm(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]
     rows = input.numel() // max(length, 1)
     out, mean, rstd = (tape.made(t) for t in results)
     given = tape.value(input)
+    if pay(rows * length):
+        parameters = [None if t is None else tape.value(t) for t in (weight, bias)]
+        if write_normalized(tape, given, parameters, eps, (out, mean, rstd), rows, length):
+            return
     if not input.numel() or given.strides != out.strides:
         raise NotTaped("another layout")
     source = tape.converted(given, compute)

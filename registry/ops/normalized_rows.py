@@ -14,6 +14,7 @@ import numpy as np
 
 from opweave.registry import rows
 from opweave.registry.rows import Form, RowProgram, row_program
+from opweave.registry.tape import Tape, Value
 
 _SINGLE = np.dtype(np.float32)
 
@@ -44,10 +45,22 @@ def _normalizing(has_weight: bool, has_bias: bool) -> RowProgram:
 
 def normalized(x: Any, parameters: Sequence[Any], eps: float, outs: Sequence[Any], count: int, length: int) -> bool:
     """Write rows with mean 0 and variance 1, their means, and what they are multiplied by; whether it was done."""
+    program, given = _normalizing_by(x, parameters, eps, length)
+    return rows.run(program, given, outs, count, length)
+
+
+def write_normalized(
+    tape: Tape, x: Value, parameters: Sequence[Value | None], eps: float, outs: Sequence[Value], count: int, length: int
+) -> bool:
+    """Write down what `normalized` does; whether it does."""
+    program, given = _normalizing_by(x, parameters, eps, length)
+    return rows.write(tape, program, given, outs, count, length)
+
+
+def _normalizing_by(x: Any, parameters: Sequence[Any], eps: float, length: int) -> tuple[RowProgram, list[Any]]:
     weight, bias = parameters
     given = [p for p in parameters if p is not None]
-    program = _normalizing(weight is not None, bias is not None)
-    return rows.run(program, [x, float(length), float(eps), *given], outs, count, length)
+    return _normalizing(weight is not None, bias is not None), [x, float(length), float(eps), *given]
 
 
 @functools.cache

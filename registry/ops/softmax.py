@@ -19,11 +19,12 @@ from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.copies import rounded, widened
 from opweave.registry.ops.kinds import composite
+from opweave.registry.ops.kinds.base import handler
 from opweave.registry.ops.row_pieces import pieces_of_rows
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.rows import RowProgram, row_program
-from opweave.registry.scalar import convert_into, converted
-from opweave.registry.spec import contiguous
+from opweave.registry.scalar import convert_into, converted, elementary
+from opweave.registry.spec import contiguous, is_contiguous
 from opweave.registry.strided import wrap_dim
 from opweave.registry.symbolic import is_open, square_root
 from opweave.registry.tape import NotTaped, Tape, Value
@@ -70,7 +71,7 @@ def _log_softmax_of_row(k: Any, x: Any) -> list[Any]:
 def _run_rows(program: RowProgram, given: Sequence[Tensor], out: Tensor, axis: int) -> bool:
     """Run a program on tensors of one shape, whose rows are along a dimension."""
     count = out.numel()
-    if not rows.are_enough(count) or not all(t._device is cpu for t in given):
+    if not rows.pay(count) or not all(t._device is cpu for t in given):
         return False
     length, inner = out._sizes[axis], math.prod(out._sizes[axis + 1 :])
     arrays = [ops.aten.contiguous.default(t)._array for t in given]
@@ -104,7 +105,7 @@ def _softmax_of_array(xp: Any, compute: Any, source: Any, out: Any, axis: int | 
             source = converted(source, compute)
         work = out if out.dtype == compute else xp.empty(source.shape, compute)
         xp.subtract(source, xp.max(source, axis=axis, keepdims=True), out=work)
-        xp.exp(work, out=work)
+        handler(xp).exp(work, out=work)
         xp.divide(work, xp.sum(work, axis=axis, keepdims=True), out=work)
         if work is not out:
             convert_into(out, work)
@@ -138,11 +139,12 @@ def _log_softmax_of_array(xp: Any, compute: Any, source: Any, out: Any, axis: in
         if source.dtype != compute:
             source = converted(source, compute)
         shifted = xp.subtract(source, xp.max(source, axis=axis, keepdims=True))
-        total = xp.sum(xp.exp(shifted), axis=axis, keepdims=True)
+        k = handler(xp)
+        total = xp.sum(k.exp(shifted), axis=axis, keepdims=True)
         if out.dtype == compute:
-            xp.subtract(shifted, xp.log(total), out=out)
+            xp.subtract(shifted, k.log(total), out=out)
         else:
-            convert_into(out, xp.subtract(shifted, xp.log(total)))
+            convert_into(out, xp.subtract(shifted, k.log(total)))
 
 
 @composite(
@@ -189,11 +191,25 @@ def _beside(rows: Value, axis: int) -> Value:
     return rows._replace(sizes=sizes, strides=strides)
 
 
+def _is_row_call(tape: Tape, program: RowProgram, given: Sequence[Tensor], dim: int, result: Tensor) -> bool:
+    """Write down what `_run_rows` does for many elements; whether it is what the kernel does."""
+    if not result._sizes or not rows.pay(result.numel()):
+        return False
+    axis, count = wrap_dim(dim, result.ndim, "softmax"), result.numel()
+    length, inner = result._sizes[axis], math.prod(result._sizes[axis + 1 :])
+    values = [tape.value(t) for t in given]
+    if not all(is_contiguous(v.sizes, v.strides) for v in values):
+        raise NotTaped("a copy")
+    return rows.write(tape, program, values, [tape.made(result)], count // length, length, inner)
+
+
 @_softmax.replaying
 def _(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
+    if _is_row_call(tape, _softmax_of_row, args[:1], args[1], result):
+        return
     source, largest, axis, made = _row_steps(tape, args, result)
     tape.map(np.subtract, [source, largest], made)
-    tape.map(np.exp, [made], made)
+    tape.map(elementary("exp"), [made], made)
     total = _rows(tape, made, axis)
     tape.fold(np.add, made, (axis,), total, 0)
     tape.map(np.divide, [made, _beside(total, axis)], made)
@@ -202,13 +218,15 @@ def _(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor)
 
 @_log_softmax.replaying
 def _(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
+    if _is_row_call(tape, _log_softmax_of_row, args[:1], args[1], result):
+        return
     source, largest, axis, made = _row_steps(tape, args, result)
     shifted, powers = (tape.scratch(made.sizes, made.dtype) for _ in range(2))
     tape.map(np.subtract, [source, largest], shifted)
-    tape.map(np.exp, [shifted], powers)
+    tape.map(elementary("exp"), [shifted], powers)
     total = _rows(tape, powers, axis)
     tape.fold(np.add, powers, (axis,), total, 0)
-    tape.map(np.log, [total], total)
+    tape.map(elementary("log"), [total], total)
     tape.map(np.subtract, [shifted, _beside(total, axis)], made)
     _rounded(tape, made, result)
 

@@ -1,14 +1,16 @@
-"""Functions that NumPy has none of: eager calls give what compiled kernels give, at any length and layout."""
+"""Functions of arrays by formulas of kernels: eager calls give what compiled ones give, at any length and layout."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 import opweave
 from opweave.codegen import eager_math
+from opweave.registry.scalar import OWN, elementary
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -51,3 +53,68 @@ def test_powers_that_are_products() -> None:
         for exponent, expected in ((3, x * x * x), (-1, 1 / x), (-2, 1 / (x * x))):
             np.testing.assert_array_equal((t**exponent).numpy(), expected)
             np.testing.assert_array_equal((t ** float(exponent)).numpy(), expected)
+
+
+#: In units of the last place; NumPy's own are 2.4, 2.7, 2.5, 3.3, 2.0, 2.9, 1.9 and 1.4.
+_ERRORS = {"exp": 1.4, "exp2": 1.2, "expm1": 1.4, "log": 0.8, "log2": 1.0, "log10": 1.0, "log1p": 1.5, "tanh": 1.5}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_functions_of_float32_are_more_exact_than_those_of_numpy(name: str) -> None:
+    bits = np.random.default_rng(0).integers(0, 1 << 32, 1 << 18, np.uint32).view(np.float32)
+    ends = np.array(
+        [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 1.0, -1.0, 3.4e38, -3.4e38, 88.8, -104], np.float32
+    )
+    x = np.concatenate([bits, np.random.default_rng(1).standard_normal(1 << 16).astype(np.float32), ends])
+    with np.errstate(all="ignore"):
+        found, exact = elementary(name)(x), getattr(np, name)(x.astype(np.float64))
+        rounded = exact.astype(np.float32)
+        finite = np.isfinite(rounded)
+        np.testing.assert_array_equal(found[~finite], rounded[~finite])
+        unit = np.spacing(np.abs(rounded[finite])).astype(np.float64)
+        assert (np.abs(found[finite] - exact[finite]) / unit).max() < _ERRORS[name] + 0.1
+        zero = rounded == 0
+        np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(rounded[zero]))
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_functions_go_over_any_layout_and_types(name: str) -> None:
+    own, theirs = elementary(name), getattr(np, name)
+    x = np.random.default_rng(0).uniform(0.1, 2, (37, 300)).astype(np.float32)
+    whole = own(x)
+    for part in (np.s_[:, ::3], np.s_[::-2, ::-1], np.s_[5], np.s_[:, 7:8], np.s_[3, 4], np.s_[:0]):
+        np.testing.assert_array_equal(own(x[part]), whole[part])
+        out = np.zeros((*x[part].shape, 2), np.float32)[..., 1]
+        own(x[part], out=out)
+        np.testing.assert_array_equal(out, whole[part])
+    np.testing.assert_array_equal(own(x.T), whole.T)
+    np.testing.assert_array_equal(own(x[0], out=x[0]), whole[0])  # in place
+    for dtype in (np.float16, np.float64, np.complex64, np.int64):
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(own(x[1].astype(dtype)), theirs(x[1].astype(dtype)))
+    assert type(own(0.5)) is type(theirs(0.5)) and own(0.5) == theirs(0.5)
+
+
+def _bits(t: opweave.Tensor) -> np.ndarray[Any, Any]:
+    """What tells all numbers apart; NaN is one."""
+    x = t.numpy()
+    return np.where(np.isnan(x), 0x7FC00000, x.view(np.int32))
+
+
+@pytest.mark.parametrize("function", [
+    opweave.sigmoid, opweave.nn.functional.silu, opweave.nn.functional.softplus, opweave.nn.functional.elu,
+    opweave.nn.functional.mish, opweave.log1p, opweave.logit, opweave.exp, lambda x: opweave.logaddexp(x, 0.5 * x),
+], ids=["sigmoid", "silu", "softplus", "elu", "mish", "log1p", "logit", "exp", "logaddexp"])  # fmt: skip
+def test_bits_do_not_depend_on_how_many_elements_there_are(function: Any) -> None:
+    x = np.random.default_rng(0).standard_normal(90_000).astype(np.float32)
+    x[:6] = np.nan, np.inf, -np.inf, -0.0, 0.0, 1e-42
+    with np.errstate(all="ignore"):
+        whole = _bits(function(opweave.from_numpy(x)))
+        compiled = opweave.compile(function, fullgraph=True)(opweave.from_numpy(x))
+        np.testing.assert_array_equal(_bits(compiled), whole)
+        for count in (7, 300, 1500, 40_000):
+            part = opweave.from_numpy(x[:count].copy())
+            for _ in range(3):  # written down, and replayed
+                np.testing.assert_array_equal(_bits(function(part)), whole[:count])
+            apart = opweave.from_numpy(x[: 2 * count])[::2]
+            np.testing.assert_array_equal(_bits(function(apart)), whole[: 2 * count : 2])

@@ -247,7 +247,7 @@ def test_the_number_of_threads_changes_no_bit(name: str) -> None:
 
 def test_other_layouts_types_and_sizes_go_another_way(ran: list[str]) -> None:
     x = drawn(400, 701)
-    for y in (x.t(), x[:, ::2], x.to(opweave.float64), x[:10], x.reshape(-1, 1)):
+    for y in (x.t(), x[:, ::2], x.to(opweave.float64), x[:5], x.reshape(-1, 1)):
         np.testing.assert_allclose(wide(y.sum(-1)), wide(y).sum(-1), atol=1e-3)
     assert not ran
     assert opweave.zeros(0, 70000).sum(-1).shape == (0,) and opweave.zeros(70000, 0).softmax(-1).numel() == 0

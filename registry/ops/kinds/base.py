@@ -19,7 +19,7 @@ from opweave.registry.keys import DispatchKey
 from opweave.registry.op import OpOverload, registry
 from opweave.registry.ops.kinds.loops import Call, Demand, Index, Operand, Point, Size, Space
 from opweave.registry.ops.kinds.traits import CastPolicy
-from opweave.registry.scalar import ArrayScalars
+from opweave.registry.scalar import ArrayScalars, is_turned
 from opweave.registry.spec import TensorSpec
 from opweave.registry.tags import Tag
 from opweave.registry.tape import NotTaped, Tape
@@ -308,4 +308,5 @@ def store(k: ArrayScalars, target: Any, array: Any, dtype: DType) -> None:
         array = k.cast(array, dtype)
     if dtype is dtypes.bfloat16 and type(target) is np.ndarray and np.ndim(array) == 0:  # one by one else
         target, array = target.view(np.int16), np.asarray(array, target.dtype).view(np.int16)
-    target[...] = array
+    if not is_turned(target, array):
+        target[...] = array

@@ -14,7 +14,7 @@ import numpy as np
 
 from opweave.registry import rows
 from opweave.registry.rows import Form, RowProgram
-from opweave.registry.scalar import erf_of_array
+from opweave.registry.scalar import OWN, erf_of_array, own_names
 from opweave.registry.spec import is_dense
 from opweave.registry.tape import MOST_OPERANDS, Tape, Value
 
@@ -28,25 +28,20 @@ class Ref(NamedTuple):
 #: What `k.apply` calls functions of numbers, what gives truths of them, and what is done with truths.
 _OF_NUMBERS: dict[Any, str] = {
     np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "div", np.negative: "neg",
-    np.absolute: "abs", np.sqrt: "sqrt", np.exp: "exp", np.exp2: "exp2", np.expm1: "expm1", np.log: "log",
-    np.log2: "log2", np.log10: "log10", np.log1p: "log1p", np.tanh: "tanh", erf_of_array: "erf", np.floor: "floor",
+    np.absolute: "abs", np.sqrt: "sqrt", erf_of_array: "erf", np.floor: "floor",
     np.ceil: "ceil", np.trunc: "trunc", np.rint: "rint", np.maximum: "maximum",
     np.minimum: "minimum", np.clip: "clip", np.sign: "sign", np.square: "square", np.fmod: "fmod",
     np.floor_divide: "floor_divide",
 }  # fmt: skip
 _TO_TRUTHS: dict[Any, str] = {
     np.less: "<", np.less_equal: "<=", np.greater: ">", np.greater_equal: ">=", np.equal: "==", np.not_equal: "!=",
-    np.isnan: "isnan", np.copyto: "truth",
+    np.isnan: "isnan", np.isinf: "isinf", np.isfinite: "isfinite", np.signbit: "signbit", np.copyto: "truth",
 }  # fmt: skip
 _OF_TRUTHS: dict[Any, str] = {
     np.logical_and: "and", np.logical_or: "or", np.bitwise_and: "and", np.bitwise_or: "or", np.logical_not: "not",
     np.invert: "not",
 }  # fmt: skip
 _NUMBER: tuple[Form] = ("number",)
-#: What native code computes by formulas of its own: as exactly as NumPy, but not to the same bits.
-_OTHER_BITS = (
-    np.exp, np.exp2, np.expm1, np.log, np.log2, np.log10, np.log1p, np.tanh,
-)  # fmt: skip
 #: Steps that NumPy takes element by element.
 _SLOW = (np.sign, erf_of_array, np.fmod, np.floor_divide)
 _SINGLE, _TRUTH = np.dtype(np.float32), np.dtype(np.bool_)
@@ -55,7 +50,7 @@ _HALF_BYTES = 2
 #: Elements of what stands for a row where all operands lie alike.
 _PIECE = 1 << 13
 #: Fewer are not worth code of their own where a call is replayed.
-_LEAST_REPLAYED = 1 << 10
+LEAST_REPLAYED = 1 << 10
 
 #: A step: the function, and where its arguments come from: inputs, then numbers, then steps before.
 _Steps = list[tuple[str, tuple[int, ...]]]
@@ -94,10 +89,12 @@ class Fused:
 
     def write(self, tape: Tape, inputs: Sequence[Value], out: Value) -> bool:
         """Write the same down, for arrays that all lie as the result does, and numbers; whether it was done."""
-        if math.prod(out.sizes) < _LEAST_REPLAYED or rows.native.call is None:
+        if math.prod(out.sizes) < LEAST_REPLAYED or rows.native.call is None:
             return False
         if not is_dense(out.sizes, out.strides) or len(inputs) + 1 > MOST_OPERANDS:
             return False
+        if len(self.steps) == 1 and self.steps[0][0] in OWN and all(v.dtype == out.dtype for v in inputs):
+            return False  # there is a loop
         if any(v.sizes and (v.sizes, v.strides) != (out.sizes, out.strides) for v in inputs):
             return False
         forms: tuple[Form, ...] = tuple(["rows" if v.sizes else "number" for v in inputs])
@@ -214,10 +211,9 @@ def fused(steps: Sequence[Any], result: int, inputs: Sequence[np.dtype[Any]]) ->
         half = False
     if steps[-1].dtype != _SINGLE:
         return None
-    if not half:  # a large tensor of float32 is, bit for bit, as its parts
-        alone = len(steps) == 1 and steps[0].function not in _SLOW
-        if alone or any(step.function in _OTHER_BITS for step in steps):
-            return None
+    # A large tensor of float32 is, bit for bit, as its parts.
+    if not half and len(steps) == 1 and steps[0].function not in _SLOW and steps[0].function not in own_names:
+        return None
     numbers = sum(not isinstance(a, Ref) for step in steps for a in step.args)
     types = [*inputs, *(_SINGLE,) * numbers]
     found: _Steps = []
@@ -232,7 +228,7 @@ def fused(steps: Sequence[Any], result: int, inputs: Sequence[np.dtype[Any]]) ->
                 taken.append(float(a))
             else:
                 return None
-        name = _named(step, [types[i] for i in places])
+        name = name_of(step.function, step.dtype, [types[i] for i in places])
         if name is None:
             return None
         found.append((name, tuple(places)))
@@ -240,13 +236,17 @@ def fused(steps: Sequence[Any], result: int, inputs: Sequence[np.dtype[Any]]) ->
     return Fused(found, len(inputs), taken)
 
 
-def _named(step: Any, types: list[np.dtype[Any]]) -> str | None:
-    """What a step is called, with arguments of these types."""
-    if step.function is np.where:
-        return "where" if types == [_TRUTH, _SINGLE, _SINGLE] and step.dtype == _SINGLE else None
+def name_of(function: Any, dtype: np.dtype[Any], types: list[np.dtype[Any]]) -> str | None:
+    """What a step is called that gives a type, with arguments of these types; None where a program has no such."""
+    if function is np.where:
+        return "where" if types == [_TRUTH, _SINGLE, _SINGLE] and dtype == _SINGLE else None
+    if function is np.copyto and types == [_SINGLE] and dtype == _SINGLE:
+        return "same"
+    if function in own_names:
+        return own_names[function] if types == [_SINGLE] and dtype == _SINGLE else None
     for names, source, target in (
         (_OF_NUMBERS, _SINGLE, _SINGLE), (_TO_TRUTHS, _SINGLE, _TRUTH), (_OF_TRUTHS, _TRUTH, _TRUTH),
     ):  # fmt: skip
-        if step.function in names and step.dtype == target and all(t == source for t in types):
-            return names[step.function]
+        if function in names and dtype == target and all(t == source for t in types):
+            return names[function]
     return None

@@ -30,7 +30,7 @@ from opweave.registry.ops.kinds.operand_values import operand_values, rounds_ten
 from opweave.registry.ops.kinds.replayed_numbers import replay_numbers
 from opweave.registry.ops.kinds.ufunc_plan import PIECE, UfuncPlan, trace
 from opweave.registry.promote import can_cast
-from opweave.registry.scalar import ArrayScalars, converted
+from opweave.registry.scalar import ArrayScalars, converted, is_many, is_turned
 from opweave.registry.schema import Argument
 from opweave.registry.spec import TensorSpec, contiguous_strides, is_contiguous, overlaps_itself, row_major, span
 from opweave.registry.tape import NotTaped, Tape
@@ -108,7 +108,7 @@ class _Large(NamedTuple):
             if self.block is not None:
                 self._run_blocks(arrays, target)
             elif self.order is None:
-                self.ufuncs.call(arrays, target)
+                self.ufuncs.call([_as_result(array, target) for array in arrays], target)
             else:
                 flat = [array.transpose(self.order).reshape(-1) for array in arrays]
                 self.ufuncs.run(flat, target.transpose(self.order).reshape(-1))
@@ -118,6 +118,9 @@ class _Large(NamedTuple):
 
     def _run_blocks(self, arrays: Sequence[Any], target: Any) -> None:
         assert self.block is not None
+        if not self.ufuncs.steps and is_turned(target, arrays[self.ufuncs.result.number]):
+            return
+        arrays = [_as_result(array, target) for array in arrays]
         fused = self.ufuncs.fused
         if fused is not None and fused.run_broadcast(arrays, target):
             return
@@ -136,6 +139,14 @@ class _Large(NamedTuple):
 
         first = min(size, sizes[dim]) * math.prod(sizes[dim + 1 :])
         self.ufuncs.run_pieces(blocks(), first, not any(np.may_share_memory(a, target) for a in arrays))
+
+
+def _as_result(array: Any, target: Any) -> Any:
+    """An array, copied if it lies in another order than a large result, since loops would go through it in leaps."""
+    if array.shape != target.shape or array.strides == target.strides or not is_many(target):
+        return array
+    copy = np.empty_like(target, array.dtype)
+    return copy if is_turned(copy, array) else array
 
 
 class _ByNumbers(dict[str, "_Large | tuple[()]"]):

@@ -13,7 +13,8 @@ from opweave.registry.device import cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.rows import RowProgram
 from opweave.registry.scalar import convert_into
-from opweave.registry.spec import contiguous
+from opweave.registry.spec import contiguous, is_contiguous
+from opweave.registry.tape import NotTaped, Tape, Value
 from opweave.registry.tensor import Tensor, allocate_like
 
 #: Elements of the rows that all elements are taken apart into.
@@ -27,10 +28,43 @@ def _program(name: str) -> RowProgram:
 
 _PROGRAMS = {name: _program(name) for name in ("sum", "prod", "max", "min")}
 _DOWN = _program("down")
-#: What puts together what pieces came to.
-_COMBINE: dict[str, Callable[[Any], Any]] = {
-    "sum": np.add.reduce, "prod": np.multiply.reduce, "max": np.maximum.reduce, "min": np.minimum.reduce,
+#: What puts together what pieces came to, and where that begins; None where it does with the first.
+_COMBINE: dict[str, tuple[np.ufunc, Any]] = {
+    "sum": (np.add, 0), "prod": (np.multiply, 1), "max": (np.maximum, None), "min": (np.minimum, None),
 }  # fmt: skip
+
+
+def way_of_rows(
+    name: str, sizes: Sequence[int], dtype: np.dtype[Any], axes: tuple[int, ...], is_row_major: bool
+) -> str:
+    """How elements are combined by row programs: as `"rows"`, all of them in `"pieces"`, or rows `"down"` to one.
+
+    Parameters
+    ----------
+    name, axes
+        As for `combined_by_rows`.
+    sizes, dtype, is_row_major
+        Of the elements.
+
+    Returns
+    -------
+    str
+        Empty where it is left to NumPy.
+    """
+    if name not in _PROGRAMS or not axes or not rows.pay(math.prod(sizes)):
+        return ""
+    first, last = axes[0], axes[-1] + 1
+    if len(axes) < len(sizes) and axes == tuple(range(len(axes))):
+        if dtype == _SINGLE:
+            return ""  # NumPy adds whole rows to each other, and reads them as they lie
+        if name == "sum":
+            return "down"
+    if axes != tuple(range(first, last)) or not is_row_major:
+        return ""
+    length, inner = math.prod(sizes[first:last]), math.prod(sizes[last:])
+    if first or inner > 1:
+        return "rows" if rows.are_long(length, inner) else ""
+    return "pieces" if rows.pay(length) else ""
 
 
 def combined_by_rows(name: str, array: Any, axes: tuple[int, ...]) -> Any:
@@ -50,17 +84,56 @@ def combined_by_rows(name: str, array: Any, axes: tuple[int, ...]) -> Any:
     numpy.ndarray or None
         None where it is left to other ways.
     """
-    program = _PROGRAMS.get(name)
-    if program is None or not rows.are_enough(array.size):
-        return None
-    is_first = len(axes) < array.ndim and axes == tuple(range(len(axes)))
-    if is_first and name == "sum" and array.dtype != _SINGLE:
+    way = way_of_rows(name, array.shape, array.dtype, axes, array.flags.c_contiguous)
+    if way == "down":
         kept = array.shape[len(axes) :]
         length = math.prod(kept)
         down = rows.sums(_DOWN, [array], [], array.size // length, length)
         return None if down is None else down[0].reshape(kept)
-    # NumPy adds whole rows to each other, and reads them as they lie.
-    return None if is_first and array.dtype == _SINGLE else reduced_by_rows(program, name, [array], axes)
+    return reduced_by_rows(_PROGRAMS[name], name, [array], axes) if way else None
+
+
+def write_rows(tape: Tape, name: str, source: Value, axes: tuple[int, ...], out: Value) -> bool:
+    """Write down what `combined_by_rows` does; False where that leaves it to NumPy.
+
+    Parameters
+    ----------
+    tape : Tape
+        Where it is written.
+    name, axes
+        As for `combined_by_rows`.
+    source, out : Value
+        The elements, and float32 memory for what they come to.
+
+    Raises
+    ------
+    NotTaped
+        If it cannot be written down.
+    """
+    sizes = source.sizes
+    way = way_of_rows(name, sizes, source.dtype, axes, is_contiguous(sizes, source.strides))
+    if not way:
+        return False
+    program, first, last = _PROGRAMS[name], axes[0], axes[-1] + 1
+    before, length, inner = (math.prod(part) for part in (sizes[:first], sizes[first:last], sizes[last:]))
+    if way == "rows":
+        done = rows.write(tape, program, [source], [out], before * inner, length, inner)
+    elif way == "pieces":
+        pieces, rest = divmod(length, _PIECE)
+        parts = tape.scratch((pieces + (rest > 0),), _SINGLE)
+        flat = source._replace(sizes=(length,), strides=(1,))
+        done = True
+        for begin, many, size in ((0, pieces, _PIECE), (pieces, 1, rest)):
+            if many and size:
+                given = [flat.part([begin * _PIECE], (many * size,))], [parts.part([begin], (many,))]
+                done = done and rows.write(tape, program, *given, many, size, is_part=True)
+        function, start = _COMBINE[name]
+        tape.fold(function, parts, (0,), out, start)
+    else:
+        done = False
+    if not done:
+        raise NotTaped("rows in another way")
+    return True
 
 
 def reduced_by_rows(program: RowProgram, name: str, arrays: Sequence[Any], axes: tuple[int, ...]) -> Any:
@@ -84,20 +157,21 @@ def reduced_by_rows(program: RowProgram, name: str, arrays: Sequence[Any], axes:
     if start or inner > 1 or not name:
         out = np.empty(shape[:start] + shape[stop:], _SINGLE)
         return out if rows.run(program, arrays, [out], out.size, length, inner=inner) else None
-    if not rows.are_enough(length):
+    if not rows.pay(length):
         return None
     # In pieces, of which there are as many whatever runs them.
     count = length // _PIECE
     flat = [a.reshape(-1) for a in arrays]
     parts = np.empty(count, _SINGLE)
-    if not rows.run(program, [a[: count * _PIECE] for a in flat], [parts], count, _PIECE, is_part=True):
+    whole = [a[: count * _PIECE] for a in flat]
+    if count and not rows.run(program, whole, [parts], count, _PIECE, is_part=True):
         return None
     if length % _PIECE:
         rest = np.empty(1, _SINGLE)
         if not rows.run(program, [a[count * _PIECE :] for a in flat], [rest], 1, length % _PIECE, is_part=True):
             return None
         parts = np.concatenate([parts, rest])
-    return _COMBINE[name](parts)
+    return _COMBINE[name][0].reduce(parts)
 
 
 def reduced(

@@ -17,15 +17,14 @@ from opweave.registry.errors import ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds.base import IGNORED, Decl, Maker, handler, reset_errors, set_errors
 from opweave.registry.ops.kinds.loops import Call, Demand, Index, Operand, Point, Space
-from opweave.registry.ops.kinds.reduced_rows import combined_by_rows
+from opweave.registry.ops.kinds.reduced_rows import combined_by_rows, write_rows
 from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.ops.kinds.ufunc_plan import trace
 from opweave.registry.ops.kinds.writing import with_traits
 from opweave.registry.promote import not_computed
-from opweave.registry.rows import are_enough
 from opweave.registry.spec import contiguous, row_major
 from opweave.registry.strided import wrap_dim
-from opweave.registry.tape import NotTaped, Tape
+from opweave.registry.tape import NotTaped, Tape, Value
 from opweave.registry.tensor import Tensor, describe, wrap_array
 
 #: The combines, with what an empty axis gives (None: an error).
@@ -61,6 +60,8 @@ def reduced_sizes(sizes: Sequence[int], axes: Sequence[int], keepdim: bool) -> t
 
 # Calls that an op remembers.
 _MOST_PLANS = 256
+#: Rows that are added up before they go to the sums of such, where there are many.
+_BLOCK = 64
 
 
 class _Plan(NamedTuple):
@@ -153,7 +154,7 @@ class ReductionDecl(Decl):
         token = set_errors(IGNORED)
         try:
             reduced = None
-            if xp is np and compute is dtypes.float32 and are_enough(array.size):
+            if xp is np and compute is dtypes.float32:
                 reduced = combined_by_rows(self.combine, array, axes)
             if reduced is None:
                 if array.dtype != compute.numpy:
@@ -178,28 +179,35 @@ class ReductionDecl(Decl):
         function = _UFUNCS.get(self.combine)
         if compute.numpy is None or not count or not result.numel():
             raise NotTaped(str(self.op))
-        source = tape.converted(tape.value(args[0]), compute.numpy)
+        given = tape.value(args[0])
+        # What is computed in another type is converted in the end.
+        made = tape.made(result) if found is compute else tape.scratch(result._sizes, compute.numpy)
+        if compute is dtypes.float32 and write_rows(tape, self.combine, given, axes, made):
+            self._write_rest(tape, made, result, count)
+            return
+        source = tape.converted(given, compute.numpy)
         if function is None:
             tape.find(self.combine, source, axes, tape.made(result))
             return
-        if self.combine == "sum" and _has_two_levels(source.dtype, source.sizes, axes):
-            raise NotTaped("a sum in two levels")
-        made = whole = tape.made(result)
-        if found is not compute:  # computed in another type, and converted in the end
-            made = tape.scratch(result._sizes, compute.numpy)
         start = None if COMBINES[self.combine] is None else COMBINES[self.combine]
         if not axes:
             tape.map("copied", [source], made)
+        elif self.combine == "sum" and _has_two_levels(source.dtype, source.sizes, axes):
+            _write_two_levels(tape, source, axes, made)
         else:
             tape.fold(function, source, axes, made, start)
+        self._write_rest(tape, made, result, count)
+
+    def _write_rest(self, tape: Tape, made: Value, result: Tensor, count: int) -> None:
+        """What is done with what the elements came to."""
         if self.finalize is not None:
             finish = self.finalize
             steps = trace(lambda value: finish(handler(np), value, count), [made.dtype])
             if steps is None or steps.dtype != made.dtype:
                 raise NotTaped(str(self.op))
             steps.write(tape, [made], made)
-        if made is not whole:
-            tape.map("cast", [made], whole)
+        if made.dtype != result._dtype.numpy:
+            tape.map("cast", [made], tape.made(result))
 
     def _planned(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Plan:
         """What follows from a call's arguments but not from the elements; remembered."""
@@ -369,16 +377,35 @@ def _sum(xp: Any, array: Any, axes: tuple[int, ...]) -> Any:
         for axis in axes:
             size = array.shape[axis]
             if _is_long(array.shape, axis):
-                whole = size // 64 * 64
+                whole = size // _BLOCK * _BLOCK
                 split = array[(slice(None),) * axis + (slice(0, whole),)]
-                split = split.reshape(*array.shape[:axis], whole // 64, 64, *array.shape[axis + 1 :])
+                split = split.reshape(*array.shape[:axis], whole // _BLOCK, _BLOCK, *array.shape[axis + 1 :])
                 rest = array[(slice(None),) * axis + (slice(whole, None),)]
                 empty = memory.empty if xp is np else xp.empty
-                partial = empty((*array.shape[:axis], whole // 64 + 1, *array.shape[axis + 1 :]), array.dtype)
+                partial = empty((*array.shape[:axis], whole // _BLOCK + 1, *array.shape[axis + 1 :]), array.dtype)
                 add(split, axis + 1, None, partial[(slice(None),) * axis + (slice(0, -1),)])
                 add(rest, axis, None, partial[(slice(None),) * axis + (-1,)])
                 array = partial
     return add(array, axes, array.dtype)
+
+
+def _write_two_levels(tape: Tape, source: Value, axes: tuple[int, ...], out: Value) -> None:
+    """Write down what `_combine` does with the rows of a long first dimension."""
+    axis = next((d for d, size in enumerate(source.sizes) if size != 1), 0)
+    if axis not in axes or any(_is_long(source.sizes, d) for d in axes if d != axis):
+        raise NotTaped("sums in two levels")
+    whole, rest = divmod(source.sizes[axis], _BLOCK)
+    behind, step = source.sizes[axis + 1 :], source.strides[axis]
+    further = source.strides[axis + 1 :]
+    partial = tape.scratch((whole + 1, *behind), source.dtype)
+    split = source._replace(sizes=(whole, _BLOCK, *behind), strides=(_BLOCK * step, step, *further))
+    tape.fold(np.add, split, (1,), partial._replace(sizes=(whole, *behind)), 0)
+    last = partial.part([whole, *[0] * len(behind)], (1, *behind))._replace(sizes=behind, strides=partial.strides[1:])
+    begin = [0] * len(source.sizes)
+    begin[axis] = whole * _BLOCK
+    left = source.part(begin, (rest, *behind))._replace(sizes=(rest, *behind), strides=(step, *further))
+    tape.fold(np.add, left, (0,), last, 0)
+    tape.fold(np.add, partial, tuple([d - axis for d in axes if d >= axis]), out, 0)
 
 
 def _has_two_levels(dtype: np.dtype[Any], sizes: Sequence[int], axes: Sequence[int]) -> bool:
