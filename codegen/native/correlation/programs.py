@@ -160,7 +160,7 @@ class Programs(Packing):
         window, seen, found, tap = c["window"], t.pointer("seen"), f.variable(0), f.variable(0)
         # From where to where places are, if they are of one image, one depth and one row.
         alone = (p0 // image).equals(last // image).both(window <= DEPTH)
-        inside = []
+        inside: list[tuple[Int, Int]] = []
         size = image
         for d in range(3):
             size = size // c[f"count{d}"]

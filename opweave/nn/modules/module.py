@@ -441,7 +441,7 @@ class Module(Hooked, Stateful):
         DTypeError
             If the dtype is neither floating nor complex.
         """
-        device, dtype, layout = _destination(args, kwargs)
+        device, dtype, layout = destination(args, kwargs)
         if dtype is not None and dtype.kind not in "fc":
             raise DTypeError("Module.to: only floating and complex dtypes", got=f"{dtype}")
 
@@ -561,8 +561,8 @@ def _brief(value: Any) -> str:
     return describe(value) if isinstance(value, Tensor) else type(value).__name__
 
 
-def _destination(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Device | None, DType | None, Any]:
-    """Device, dtype and layout of the arguments of `Module.to`."""
+def destination(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Device | None, DType | None, Any]:
+    """Device, dtype and layout that arguments of `Module.to` name, None where they do not."""
     named = dict(kwargs)
     device, dtype = named.pop("device", None), named.pop("dtype", None)
     layout: MemoryFormat | None = named.pop("memory_format", None)
