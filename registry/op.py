@@ -257,6 +257,8 @@ class OpOverload(replay.Replayable):
         """The overloads of the same name."""
         return registry.packets[f"{self.namespace}::{self.opname}"]
 
+    overloadpacket = _overloadpacket = packet  # PyTorch's names
+
     def __str__(self) -> str:
         return f"{self.namespace}.{self.opname}.{self.overload}"
 

@@ -174,6 +174,12 @@ class UntypedStorage:
             raise IndexError("a storage is sliced without steps")
         return UntypedStorage(Storage(self._storage.device, part.nbytes, part, None))
 
+    def untyped(self) -> UntypedStorage:
+        """Itself, which has no element type."""
+        return self
+
+    _untyped = untyped
+
     def tolist(self) -> list[int]:
         """The bytes as numbers."""
         return self._storage.device.memory.to_host(self._storage.bytes()).tolist()

@@ -22,7 +22,7 @@ import numpy as np
 
 from opweave import amp, library
 from opweave.codegen.native.pool import get_num_threads
-from opweave.compat import optimizers, promotion, trees
+from opweave.compat import optimizers, processes, promotion, trees
 from opweave.compiling import compile
 from opweave.fake.mode import FakeTensorMode
 from opweave.fake.symbolic import SymBool, check as demand_size, check_is_size
@@ -119,6 +119,11 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     """(device, dtype, whether not to wait, layout) of what `Tensor.to` is given."""
     device, dtype, layout = destination(args, kwargs)
     return device, dtype, any(value is True for value in args[:3]) or bool(kwargs.get("non_blocking")), layout
+
+
+def _is_taken_apart(t: Any) -> bool:
+    """Whether a tensor is of a subclass that says which tensors it consists of."""
+    return isinstance(t, Tensor) and hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
 
 
 def is_compiling() -> bool:
@@ -341,7 +346,7 @@ PRESENT: dict[str, dict[str, Any]] = {
     "torch.cuda": {
         **_UNAVAILABLE, "is_available": is_cuda_available, "OutOfMemoryError": OutOfMemoryError,
         "FloatTensor": _sorts()["FloatTensor"], "LongTensor": _sorts()["LongTensor"], "max_memory_reserved": _zero,
-        "is_current_stream_capturing": _no,
+        "is_current_stream_capturing": _no, "get_rng_state_all": list, "set_rng_state_all": _none,
     },
     "torch.cuda.amp": {
         "GradScaler": functools.partial(amp.GradScaler, "cuda"),
@@ -396,7 +401,11 @@ PRESENT: dict[str, dict[str, Any]] = {
         "FakeTensor": FakeTensor, "FakeTensorMode": FakeTensorMode, "is_fake": lambda x: isinstance(x, FakeTensor),
     },
     "torch._prims_common": promotion.NAMES,
-    "torch.serialization": {"add_safe_globals": _none, "safe_globals": contextlib.nullcontext},
+    "torch.serialization": {
+        "add_safe_globals": _none, "safe_globals": contextlib.nullcontext, "clear_safe_globals": _none,
+        "get_safe_globals": list, "get_unsafe_globals_in_checkpoint": lambda f: [],
+    },
+    "torch.multiprocessing": processes.NAMES, "torch.multiprocessing.spawn": processes.NAMES,
     "torch.utils.hooks": {"RemovableHandle": RemovableHandle},
     "torch.nn.functional": {"ScalingType": ScalingType, "SwizzleType": SwizzleType},
     "torch.library": {
@@ -475,7 +484,10 @@ PRESENT: dict[str, dict[str, Any]] = {
         "Device": Any, "Number": int | float | bool, "_size": tuple[int, ...], "_dtype": DType, "_device": Device,
         "_int": int, "_float": float, "_bool": bool,
     },
-    "torch.utils._python_dispatch": {"TorchDispatchMode": DispatchMode},
+    "torch.utils._python_dispatch": {
+        "TorchDispatchMode": DispatchMode, "is_traceable_wrapper_subclass": _is_taken_apart,
+        "is_traceable_wrapper_subclass_type": lambda kind: hasattr(kind, "__tensor_flatten__"),
+    },
     "torch.utils._pytree": trees.NAMES,
     "torch.utils.pytree": trees.NAMES,
     "torch.utils._triton": {"has_triton": _yes, "has_triton_package": _yes},
