@@ -115,7 +115,7 @@ packages: $(VENV)/.stamp-parity .packages/.stamp
 	.packages/env/bin/python tests/packages/programs.py check .packages/programs.npz
 
 # The part of it that takes two minutes, for CI: PyTorch is installed there, and hidden from the packages.
-LIGHT := cut-cross-entropy liger_kernel flag_gems torchao SQLAlchemy torchdiffeq entmax \
+LIGHT := cut-cross-entropy liger_kernel flag_gems torchao SQLAlchemy torchdiffeq entmax pytorch-ignite \
 	transformers huggingface_hub tokenizers safetensors regex PyYAML packaging filelock fsspec tqdm hf-xet httpx2 httpcore2 h11 anyio idna truststore typing_extensions click
 LIGHTLY := PYTHONPATH=$(abspath .packages/light) $(BIN)/python
 
@@ -127,8 +127,8 @@ packages-light: $(VENV)/.stamp-parity
 		$(LIGHTLY) tests/packages/operations.py check .packages/references.npz --quick && \
 		$(LIGHTLY) tests/packages/models.py reference .packages/light.npz gpt2-sdpa && \
 		$(LIGHTLY) tests/packages/models.py check .packages/light.npz gpt2-sdpa && \
-		$(LIGHTLY) tests/packages/programs.py reference .packages/programs.npz equations,maxima && \
-		$(LIGHTLY) tests/packages/programs.py check .packages/programs.npz equations,maxima; \
+		$(LIGHTLY) tests/packages/programs.py reference .packages/programs.npz equations,maxima,ignite && \
+		$(LIGHTLY) tests/packages/programs.py check .packages/programs.npz equations,maxima,ignite; \
 	else tail -n 2 .packages-light.log; echo "skipped: index not reachable"; fi; \
 	status=$$?; rm -f .packages-light.log; exit $$status
 

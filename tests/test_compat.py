@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import collections
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -184,3 +186,56 @@ assert call(x).tolist() == [-1.0, 3.0]
 def test_functions_that_are_replaced_are_called_by_the_modules():
     done = subprocess.run([sys.executable, "-c", REPLACING], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def _ends(index: int, limit: int) -> None:
+    if index == limit:
+        raise ValueError(f"not {index}")
+
+
+def test_processes_that_are_started_together() -> None:
+    spawn = PRESENT["torch.multiprocessing"]["start_processes"]
+    assert spawn(_ends, (5,), nprocs=2, start_method="fork") is None
+    with pytest.raises(PRESENT["torch.multiprocessing"]["ProcessRaisedException"], match="not 1") as caught:
+        spawn(_ends, (1,), nprocs=2, start_method="fork")
+    assert caught.value.error_index == 1
+    context = spawn(_ends, (5,), nprocs=1, join=False, start_method="fork")
+    assert len(context.pids()) == 1
+    assert context.join(60)
+
+
+def test_trees_that_are_written_out() -> None:
+    trees = PRESENT["torch.utils._pytree"]
+    leaf, nodes = trees["LeafSpec"], trees["SUPPORTED_NODES"]
+    pair = collections.namedtuple("pair", "a b")  # noqa: PYI024  # of this sort
+    tree = {"x": [1, pair(2, (3,))], "y": collections.OrderedDict(z=collections.deque([4], 5))}
+
+    def flat(value: Any) -> tuple[list[Any], Any]:
+        kind = trees["_get_node_type"](value)
+        if kind not in nodes:
+            return [value], leaf()
+        children, context = nodes[kind].flatten_fn(value)
+        parts = [flat(child) for child in children]
+        return [x for each, _ in parts for x in each], trees["TreeSpec"](kind, context, [spec for _, spec in parts])
+
+    leaves, spec = flat(tree)
+    assert leaves == [1, 2, 3, 4]
+    assert spec.num_leaves == 4
+    assert trees["tree_unflatten"]([x * 10 for x in leaves], spec) == {
+        "x": [10, pair(20, (30,))], "y": collections.OrderedDict(z=collections.deque([40], 5))
+    }  # fmt: skip
+    assert isinstance(leaf(), leaf)
+    assert not isinstance(spec, leaf)
+    assert isinstance(trees["tree_structure"](tree), trees["TreeSpec"])
+    with pytest.raises(TypeError, match="another number of leaves"):
+        trees["tree_unflatten"]([1], spec)
+
+
+def test_the_arguments_of_to() -> None:
+    parse = PRESENT["torch._C._nn"]["_parse_to"]
+    cpu = opweave.device("cpu")
+    assert parse("cpu", opweave.float32, True) == (cpu, opweave.float32, True, None)
+    assert parse(opweave.ones(2, dtype=opweave.float64)) == (cpu, opweave.float64, False, None)
+    assert parse(device=None, dtype=opweave.int8, non_blocking=True) == (None, opweave.int8, True, None)
+    with pytest.raises(TypeError):
+        parse("cpu", [])

@@ -160,9 +160,16 @@ class TreeSpec(metaclass=_Specs):
     __hash__ = None  # type: ignore[assignment]  # what it holds may change
 
 
-def LeafSpec() -> TreeSpec:  # PyTorch's name
-    """What stands for a leaf."""
-    return TreeSpec(None, None, [])
+class _Leaves(type):
+    def __call__(cls) -> Any:
+        return TreeSpec(None, None, [])
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, TreeSpec) and instance.is_leaf()
+
+
+class LeafSpec(metaclass=_Leaves):
+    """What stands for a leaf; a call makes such a `TreeSpec`."""
 
 
 def register_pytree_node(

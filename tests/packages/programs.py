@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import random
 import sys
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -190,6 +191,137 @@ def sparse_maxima(torch: Any) -> Found:
     return found
 
 
+# ---- trainers --------------------------------------------------------------------------------------------------------
+
+
+def _task(torch: Any) -> tuple[Any, Any, Callable[[], Any]]:
+    """A small network with weights that are the same for both, its data, and what loads it."""
+    inputs = draw(torch, 64, 6, seed=11)
+    labels = (inputs.sum(1) > 0).long()
+    data = torch.utils.data.TensorDataset(inputs, labels)
+    model = filled(torch, torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2)))
+    return model, (inputs, labels), lambda: torch.utils.data.DataLoader(data, batch_size=16)
+
+
+def _weights(model: Any) -> Found:
+    return {key: p.detach() for key, p in model.named_parameters()}
+
+
+def ignite_trainer(torch: Any) -> Found:
+    import ignite.engine
+    import ignite.handlers
+    import ignite.metrics
+
+    model, _, load = _task(torch)
+    step, loss = torch.optim.Adam(model.parameters(), lr=0.05), torch.nn.CrossEntropyLoss()
+    trainer = ignite.engine.create_supervised_trainer(model, step, loss)
+    metrics = {"loss": ignite.metrics.Loss(loss), "matrix": ignite.metrics.ConfusionMatrix(2)}
+    judge = ignite.engine.create_supervised_evaluator(model, metrics=metrics)
+    ignite.metrics.RunningAverage(output_transform=lambda x: x).attach(trainer, "average")
+    rates = ignite.handlers.PiecewiseLinear(step, "lr", [(0, 0.01), (8, 0.05), (16, 0.001)])
+    trainer.add_event_handler(ignite.engine.Events.ITERATION_STARTED, rates)
+    with tempfile.TemporaryDirectory() as folder:
+        keep = ignite.handlers.ModelCheckpoint(folder, "kept", n_saved=1)
+        trainer.add_event_handler(ignite.engine.Events.EPOCH_COMPLETED, keep, {"model": model, "optimizer": step})
+        trainer.run(load(), max_epochs=3)
+        again = torch.load(keep.last_checkpoint)["model"]
+    judge.run(load())
+    numbers = torch.tensor([judge.state.metrics["loss"], trainer.state.metrics["average"]])
+    saved = {f"saved {key}": value for key, value in again.items()}
+    return {"numbers": numbers, "matrix": judge.state.metrics["matrix"], **_weights(model), **saved}
+
+
+def accelerate_trainer(torch: Any) -> Found:
+    import accelerate
+
+    accelerator = accelerate.Accelerator(cpu=True, gradient_accumulation_steps=2)
+    model, _, load = _task(torch)
+    step = torch.optim.AdamW(model.parameters(), lr=0.05)
+    model, step, loader, rates = accelerator.prepare(model, step, load(), torch.optim.lr_scheduler.LinearLR(step))
+    losses = []
+    with tempfile.TemporaryDirectory() as folder:
+        for epoch in range(3):
+            for inputs, labels in loader:
+                with accelerator.accumulate(model):
+                    loss = torch.nn.functional.cross_entropy(model(inputs), labels)
+                    accelerator.backward(loss)
+                    if accelerator.sync_gradients:
+                        accelerator.clip_grad_norm_(model.parameters(), 1.0)
+                    step.step()
+                    rates.step()
+                    step.zero_grad()
+                    losses.append(loss.detach())
+            if epoch == 1:
+                accelerator.save_state(folder)
+        trained = _weights(accelerator.unwrap_model(model))
+        trained = {key: value.clone() for key, value in trained.items()}
+        accelerator.load_state(folder)
+    back = {f"loaded {key}": value for key, value in _weights(accelerator.unwrap_model(model)).items()}
+    return {"losses": torch.stack(losses), **trained, **back}
+
+
+def skorch_trainer(torch: Any) -> Found:
+    import skorch
+    import skorch.callbacks
+
+    model, (inputs, labels), _ = _task(torch)
+
+    class Probabilities(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.scores = model
+
+        def forward(self, x: Any) -> Any:
+            return torch.softmax(self.scores(x), -1)
+
+    net = skorch.NeuralNetClassifier(
+        Probabilities, max_epochs=4, lr=0.1, train_split=None, iterator_train__shuffle=False, verbose=0,
+        optimizer=torch.optim.SGD, optimizer__momentum=0.9,
+        callbacks=[skorch.callbacks.GradientNormClipping(1.0),
+                   skorch.callbacks.LRScheduler(policy="StepLR", step_size=2)],
+    )  # fmt: skip
+    net.fit(inputs.numpy(), labels.numpy())
+    losses = torch.tensor([float(epoch["train_loss"]) for epoch in net.history])
+    return {"losses": losses, "told": torch.from_numpy(net.predict_proba(inputs.numpy())), **_weights(net.module_)}
+
+
+def lightning_trainer(torch: Any) -> Found:
+    import lightning
+
+    network, _, load = _task(torch)
+    losses: list[Any] = []
+
+    class Task(lightning.LightningModule):
+        def __init__(self) -> None:
+            super().__init__()
+            self.network = network
+
+        def training_step(self, batch: Any, index: int) -> Any:
+            loss = torch.nn.functional.cross_entropy(self.network(batch[0]), batch[1])
+            self.log("loss", loss)
+            losses.append(loss.detach())
+            return loss
+
+        def validation_step(self, batch: Any, index: int) -> None:
+            self.log("judged", torch.nn.functional.cross_entropy(self.network(batch[0]), batch[1]))
+
+        def configure_optimizers(self) -> Any:
+            step = torch.optim.Adam(self.parameters(), lr=0.05)
+            return [step], [torch.optim.lr_scheduler.StepLR(step, 1, 0.5)]
+
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = lightning.Trainer(
+            max_epochs=3, accelerator="cpu", logger=False, enable_progress_bar=False, default_root_dir=folder,
+            gradient_clip_val=1.0, enable_checkpointing=True,
+        )  # fmt: skip
+        task = Task()
+        trainer.fit(task, load(), load())
+        (judged,) = trainer.validate(task, load(), verbose=False)
+        kept = torch.load(trainer.checkpoint_callback.best_model_path, weights_only=False)["state_dict"]
+    saved = {f"saved {key}": value for key, value in kept.items()}
+    return {"losses": torch.stack(losses), "judged": torch.tensor(judged["judged"]), **_weights(network), **saved}
+
+
 #: Of timm's, those that draw numbers of their own, or round to bfloat16 inside.
 OWN_DRAWS = ("adahessian*", "kron*", "*muon*", "fused*", "bnb*")
 
@@ -220,7 +352,7 @@ PROGRAMS: dict[str, Callable[[Any], Found]] = {
     f.__name__: f
     for f in (
         differential_equations, gaussian_processes, flows, images, metrics, graphs, diffusion, sparse_maxima,
-        optimizers,
+        optimizers, ignite_trainer, accelerate_trainer, skorch_trainer, lightning_trainer,
     )
 }  # fmt: skip
 
