@@ -609,15 +609,18 @@ def test_a_block_is_whole_or_not_entered_whenever_a_handler_runs(name):
     with make():
         pass
     before = thread_state()
-    for k in range(400):
-        with pytest.raises(StopHereError):  # noqa: PT012
-            # It may come to a thread of a library's, where the interpreter does not look: so once more, later.
-            signal.setitimer(signal.ITIMER_REAL, 1e-5 + k * 1e-7, 0.5)
-            while handler.calls == k:  # what it raised is not lost: that would end here
-                with make():
-                    pass
-        assert thread_state() == before, k
-        assert sum(found) == 0, k
+    try:
+        for k in range(400):
+            with pytest.raises(StopHereError):  # noqa: PT012
+                # It may come to a thread of a library's, where the interpreter does not look: so once more, later.
+                signal.setitimer(signal.ITIMER_REAL, 1e-5 + k * 1e-7, 0.5)
+                while handler.calls == k:  # what it raised is not lost: that would end here
+                    with make():
+                        pass
+            assert thread_state() == before, k
+            assert sum(found) == 0, k
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)  # before a failure is told, which it would end
     assert handler.calls == 400
 
 
