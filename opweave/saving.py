@@ -1,7 +1,8 @@
-"""Saving tensors, and containers of them, to files: `save` and `load`. Nothing that is read is run.
+"""Saving tensors, and containers of them, to files: `save` and `load`.
 
 A file is a zip: `tree.json` has the containers with numbers in the place of tensors, `data/0.npy` and so on their
-elements. No object of another class can be saved, and none is made by loading.
+elements. An object of another class is a pickle in it, under its class's name. What is read is not run: such a file is
+refused, unless whoever loads it says that it is trusted, with `weights_only=False`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import base64
 import io
 import json
 import os
+import pickle
 import zipfile
 from collections.abc import Callable
 from typing import IO, Any
@@ -38,16 +40,16 @@ def save(obj: Any, f: File) -> None:
     Parameters
     ----------
     obj : object
-        A tensor, array of NumPy, number, string, bytes, dtype, device, None, or a list, tuple, set or dict of these
-        (keys are what is no container, or tuples). Each tensor is written with its own elements: tensors that share
-        memory do not when they are loaded.
+        A tensor, array of NumPy, number, string, bytes, dtype, device, None, or a list, tuple, set or dict of these.
+        Each tensor is written with its own elements: tensors that share memory do not when they are loaded. Another
+        object is pickled, and comes back by `load(f, weights_only=False)` alone.
     f : path or binary file
         Where to.
 
     Raises
     ------
     ArgumentError
-        If there is something else among them.
+        If there is something among them that cannot be pickled.
 
     Examples
     --------
@@ -112,10 +114,19 @@ def _encoded(value: Any, tensors: list[Any], where: str) -> Any:
             [_encoded(key, tensors, f"a key of {where}"), _encoded(item, tensors, f"{where}[{key!r}]")]
             for key, item in value.items()
         ]}  # fmt: skip
-    raise ArgumentError(
-        "save: only tensors, arrays, numbers, strings, and lists, tuples, sets and dicts of these can be saved",
-        got=f"{type(value).__name__} at {where}", hint="save a state_dict(), or what the object is made from",
-    )  # fmt: skip
+    return {"object": f"{type(value).__module__}.{type(value).__qualname__}", "pickle": _pickled(value, where)}
+
+
+def _pickled(value: Any, where: str) -> str:
+    try:
+        return base64.b64encode(pickle.dumps(value)).decode()
+    except Exception as error:
+        let_through(error)
+        raise ArgumentError(
+            "save: tensors, arrays, numbers, strings and containers of them can be saved, and what can be pickled",
+            got=f"{type(value).__name__} at {where}: {error}",
+            hint="save a state_dict(), or what the object is made from",
+        ) from None  # fmt: skip
 
 
 def load(f: File, map_location: Device | str | None = None, *, weights_only: bool = True) -> Any:
@@ -128,12 +139,13 @@ def load(f: File, map_location: Device | str | None = None, *, weights_only: boo
     map_location : Device or str, optional
         Where to put all tensors; by default where they were.
     weights_only : bool
-        For PyTorch's callers: it always is so.
+        Whether to refuse objects of other classes than those that `save` names, which only running code of the file
+        can make. Pass False for files that you trust as you do programs.
 
     Raises
     ------
     ArgumentError
-        If it is no such file, or damaged.
+        If it is no such file, or damaged, or has such an object.
 
     Examples
     --------
@@ -150,7 +162,12 @@ def load(f: File, map_location: Device | str | None = None, *, weights_only: boo
             tree = json.loads(archive.read("tree.json"))
             if tree.get("format") != "opweave.save" or tree.get("version") != _VERSION:
                 raise ValueError(f"version {tree.get('version')}")
-            return _decoded(tree["tree"], lambda about: _loaded(archive, about, place))
+            return _decoded(tree["tree"], lambda about: _loaded(archive, about, place, weights_only))
+    except _UntrustedError as error:
+        raise ArgumentError(
+            "load: the file has an object that only running code of it can make", got=f"{f}: {error}",
+            hint="load(f, weights_only=False), if you trust the file as you do a program",
+        ) from None  # fmt: skip
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, EOFError) as error:
         let_through(error)
         raise ArgumentError(
@@ -159,8 +176,16 @@ def load(f: File, map_location: Device | str | None = None, *, weights_only: boo
         ) from None  # fmt: skip
 
 
-def _loaded(archive: zipfile.ZipFile, about: dict[str, Any], place: Device | None) -> Any:
-    """A tensor, array or number of NumPy."""
+class _UntrustedError(Exception):
+    """A file has a pickle, and is not to be trusted."""
+
+
+def _loaded(archive: zipfile.ZipFile, about: dict[str, Any], place: Device | None, weights_only: bool) -> Any:
+    """A tensor, array or number of NumPy, or another object."""
+    if "object" in about:
+        if weights_only:
+            raise _UntrustedError(str(about["object"]))
+        return pickle.loads(base64.b64decode(about["pickle"], validate=True))
     number = about.get("tensor", about.get("array", about.get("scalar")))
     data = archive.read(f"data/{int(number)}.npy")  # type: ignore[arg-type]  # one is there, or this is damaged
     array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
@@ -188,7 +213,7 @@ def _decoded(value: Any, loaded: Callable[[dict[str, Any]], Any]) -> Any:
         return [_decoded(item, loaded) for item in value]
     if not isinstance(value, dict):
         return value
-    if not value.keys().isdisjoint(("tensor", "array", "scalar")):
+    if not value.keys().isdisjoint(("tensor", "array", "scalar", "object")):
         return loaded(value)
     ((kind, content),) = value.items()
     if kind == "uninitialized":

@@ -140,7 +140,34 @@ class NoMemory(Memory):
         return self.module()
 
 
+class Elsewhere(NoMemory):
+    """That of devices which have a name in PyTorch, and are not there: programs compare theirs with them."""
+
+    numbered = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def module(self) -> Any:
+        raise DeviceError(
+            f"device: there is no {self.name} here", got=repr(self.name), hint="one of " + ", ".join(MEMORIES)
+        )
+
+    def allocate(self, nbytes: int, index: int | None) -> Any:
+        return self.module()
+
+    def current(self) -> int | None:
+        return self.module()
+
+
 MEMORIES: dict[str, Memory] = {"cpu": HostMemory(), "cuda": CudaMemory(), "meta": NoMemory()}
+
+
+#: Devices that can be named only.
+_ELSEWHERE = {
+    name: Elsewhere(name)
+    for name in ("mps", "xpu", "hpu", "xla", "mtia", "npu", "musa", "mlu", "ipu", "maia", "vulkan", "privateuseone")
+}
 
 
 class Device:
@@ -184,11 +211,12 @@ class Device:
             if not ordinal.isdigit() or index is not None:
                 raise DeviceError("device: malformed device string", got=repr(type), hint="'cpu', 'cuda', 'cuda:0'")
             index = int(ordinal)
-        if name not in MEMORIES:
+        memory = MEMORIES.get(name) or _ELSEWHERE.get(name)
+        if memory is None:
             raise DeviceError(
                 f"device: unknown device type {name!r}", got=repr(type), hint="one of " + ", ".join(MEMORIES)
             )
-        if not MEMORIES[name].numbered:
+        if not memory.numbered:
             if index not in (None, 0):
                 raise DeviceError(f"device: {name} has no index", got=repr(type), hint=f"write {name!r}")
             index = None
@@ -197,7 +225,7 @@ class Device:
             found = object.__new__(cls)
             found.type = name
             found.index = index
-            found.memory = MEMORIES[name]
+            found.memory = memory
             found.is_host = isinstance(found.memory, HostMemory)
             found._xp = None
             found = cls._interned.setdefault((name, index), found)
@@ -246,6 +274,8 @@ def parse_device(value: Any) -> Device:
     if value is None:
         return cpu
     device = Device("cuda", value) if type(value) is int else Device(value)
+    if device.type in _ELSEWHERE:
+        device.memory.module()  # which says so
     if device.index is None and device.memory.numbered:
         return Device(device.type, device.memory.current())
     return device

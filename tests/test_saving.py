@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 from pathlib import Path
 from typing import Any
@@ -64,11 +65,53 @@ def test_the_state_of_generators_comes_back() -> None:
     assert found[2:] == state[2:]
 
 
-@pytest.mark.parametrize("value", [object(), np.array([object()]), {object(): 1}, [lambda: 1], np.zeros(2, "i4,f8")])
-def test_what_would_have_to_be_run_is_refused(value: Any) -> None:
+@dataclasses.dataclass
+class Settings:
+    rate: float
+    weight: Any
+
+
+def test_objects_come_back_where_the_file_is_trusted(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    opweave.save({"settings": Settings(0.5, opweave.arange(3)), "step": 3}, path)
+    with pytest.raises(ArgumentError, match="only running code") as caught:
+        opweave.load(path)
+    assert "test_saving.Settings" in str(caught.value)
+    found = opweave.load(path, weights_only=False)
+    assert found["step"] == 3
+    assert found["settings"].rate == 0.5
+    assert found["settings"].weight.tolist() == [0, 1, 2]
+
+
+def test_modules_come_back_where_the_file_is_trusted() -> None:
+    model = opweave.nn.Sequential(opweave.nn.Linear(2, 3), opweave.nn.Tanh())
     file = io.BytesIO()
-    with pytest.raises(ArgumentError, match="save: only"):
-        opweave.save(value, file)
+    opweave.save(model, file)
+    file.seek(0)
+    found = opweave.load(file, weights_only=False)
+    x = opweave.ones(1, 2)
+    assert found(x).tolist() == model(x).tolist()
+
+
+def test_what_is_refused_is_not_run(tmp_path: Path) -> None:
+    touched = tmp_path / "touched"
+
+    class Touches:
+        def __reduce__(self) -> Any:
+            return Path.touch, (touched,)
+
+    opweave.save([Touches()], tmp_path / "file")
+    with pytest.raises(ArgumentError):
+        opweave.load(tmp_path / "file")
+    assert not touched.exists()
+    opweave.load(tmp_path / "file", weights_only=False)
+    assert touched.exists()
+
+
+@pytest.mark.parametrize("value", [lambda: 1, [io.BytesIO, lambda: 1], {"a": (x for x in ())}])
+def test_what_cannot_be_pickled_is_refused(value: Any) -> None:
+    with pytest.raises(ArgumentError, match="can be saved"):
+        opweave.save(value, io.BytesIO())
 
 
 def test_files_as_storages(tmp_path: Path) -> None:

@@ -322,6 +322,60 @@ def lightning_trainer(torch: Any) -> Found:
     return {"losses": torch.stack(losses), "judged": torch.tensor(judged["judged"]), **_weights(network), **saved}
 
 
+def _language_model(torch: Any) -> tuple[Any, Any]:
+    """A small GPT-2 without dropout, and what it learns: sequences of 12 of 40 words."""
+    import transformers
+
+    sizes = {"vocab_size": 40, "n_positions": 16, "n_embd": 16, "n_layer": 2, "n_head": 2}
+    config = transformers.GPT2Config(**sizes, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0)
+    model = filled(torch, transformers.GPT2LMHeadModel(config))
+    model.tie_weights()
+    return model, whole(torch, 40, 24, 12, seed=3)
+
+
+def transformers_trainer(torch: Any) -> Found:
+    import transformers
+
+    model, words = _language_model(torch)
+    data = [{"input_ids": row, "labels": row} for row in words]
+    with tempfile.TemporaryDirectory() as folder:
+        options = transformers.TrainingArguments(
+            folder, num_train_epochs=2, per_device_train_batch_size=4, learning_rate=1e-2, logging_steps=1,
+            report_to=[], use_cpu=True, save_strategy="epoch", eval_strategy="epoch", disable_tqdm=True,
+            lr_scheduler_type="cosine", gradient_accumulation_steps=2,
+        )  # fmt: skip
+        trainer = transformers.Trainer(model, options, train_dataset=data, eval_dataset=data)
+        # The order of the data is drawn: as it stands, it is the same for both.
+        trainer._get_train_sampler = lambda *_: torch.utils.data.SequentialSampler(data)
+        trainer.train()
+        judged, told = trainer.evaluate()["eval_loss"], trainer.predict(data).predictions
+    losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+    # The gradient of a bias of keys is 0 but for rounding, which Adam makes steps of.
+    weights = {key: value for key, value in _weights(model).items() if not key.endswith("c_attn.bias")}
+    return {"losses": torch.tensor([*losses, judged]), "scores": torch.from_numpy(told), **weights}
+
+
+def low_rank_adapters(torch: Any) -> Found:
+    import peft
+
+    model, words = _language_model(torch)
+    options = peft.LoraConfig(r=4, target_modules=["c_attn"], fan_in_fan_out=True, lora_dropout=0.0)
+    adapted = filled(torch, peft.get_peft_model(model, options))
+    step, losses = torch.optim.AdamW([p for p in adapted.parameters() if p.requires_grad], lr=1e-2), list[Any]()
+    for _ in range(4):
+        step.zero_grad()
+        loss = adapted(input_ids=words[:8], labels=words[:8]).loss
+        loss.backward()
+        step.step()
+        losses.append(loss.detach())
+    with tempfile.TemporaryDirectory() as folder:
+        adapted.save_pretrained(folder)
+        again = peft.PeftModel.from_pretrained(_language_model(torch)[0], folder)
+    scores = [m(input_ids=words[:2]).logits.detach() for m in (adapted, again, adapted.merge_and_unload())]
+    generated = model.eval().generate(words[:2, :4], max_new_tokens=8, do_sample=False, num_beams=2, pad_token_id=0)
+    return {"losses": torch.stack(losses), "scores": torch.stack(scores), "generated": generated}
+
+
 #: Of timm's, those that draw numbers of their own, or round to bfloat16 inside.
 OWN_DRAWS = ("adahessian*", "kron*", "*muon*", "fused*", "bnb*")
 
@@ -352,7 +406,8 @@ PROGRAMS: dict[str, Callable[[Any], Found]] = {
     f.__name__: f
     for f in (
         differential_equations, gaussian_processes, flows, images, metrics, graphs, diffusion, sparse_maxima,
-        optimizers, ignite_trainer, accelerate_trainer, skorch_trainer, lightning_trainer,
+        optimizers, ignite_trainer, accelerate_trainer, skorch_trainer, lightning_trainer, transformers_trainer,
+        low_rank_adapters,
     )
 }  # fmt: skip
 
