@@ -27,8 +27,10 @@ def test_they_are_named_and_compared() -> None:
         lambda: opweave.zeros(2, device=elsewhere), lambda: opweave.zeros(2, device="mps"),
         lambda: opweave.ones(2).to(elsewhere), lambda: opweave.tensor([1.0], device=elsewhere),
         lambda: opweave.ops.aten.zeros.default([2], device=elsewhere), lambda: opweave.rand(2, device=elsewhere),
-        lambda: opweave.empty_like(opweave.ones(2), device=elsewhere), lambda: opweave.nn.Linear(2, 2, device=elsewhere),
-        lambda: opweave.Generator(device=elsewhere), lambda: opweave.compile(lambda x: x.to(elsewhere))(opweave.ones(2)),
+        lambda: opweave.empty_like(opweave.ones(2), device=elsewhere),
+        lambda: opweave.nn.Linear(2, 2, device=elsewhere),
+        lambda: opweave.Generator(device=elsewhere),
+        lambda: opweave.compile(lambda x: x.to(elsewhere))(opweave.ones(2)),
     ],
 )  # fmt: skip
 def test_nothing_is_on_them(use: Callable[[], Any]) -> None:
