@@ -338,6 +338,8 @@ def _int(value: Any) -> int:
 def _float(value: Any) -> float:
     if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
         raise TypeError
+    if hasattr(value, "__torch_function__") and not isinstance(value, Tensor):  # a tensor of another library
+        raise TypeError
     return float(value)
 
 
@@ -356,7 +358,9 @@ def _complex(value: Any) -> Any:
 def _scalar(value: Any) -> Any:
     if type(value) in (bool, complex) or isinstance(value, Symbolic):
         return value
-    if isinstance(value, Tensor) or hasattr(value, "item"):
+    if isinstance(value, Tensor):
+        return value.item()
+    if hasattr(value, "item") and not hasattr(value, "__torch_function__"):  # no tensor of another library
         return value.item()
     if isinstance(value, (int, float)):
         return value

@@ -44,3 +44,19 @@ def test_a_subclass_that_answers_is_asked() -> None:
             return func.__name__
 
     assert opweave.add(opweave.ones(3), torch.ones(3).as_subclass(Answers)) == "add"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, y: opweave.add(x, y), lambda x, y: x.add(y), lambda x, y: x.mul_(y), lambda x, y: x.pow(y),
+        lambda x, y: opweave.full((2,), y), lambda x, y: opweave.clamp(x, min=y),
+        lambda x, y: opweave.nn.functional.dropout(x, y),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("sizes", [(), (1,), (2,)])
+def test_a_tensor_of_pytorch_is_no_number(call: Any, sizes: tuple[int, ...]) -> None:
+    x = opweave.ones(2)
+    with pytest.raises(ArgumentError):
+        call(x, torch.full(sizes, 0.5))
+    assert x.tolist() == [1.0, 1.0]
