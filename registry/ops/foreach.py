@@ -12,6 +12,7 @@ from opweave.registry.errors import OutOfRangeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite
 from opweave.registry.ops.samples import Make, Samples
+from opweave.registry.promote import result_type
 from opweave.registry.tensor import Tensor, describe
 
 aten = ops.aten
@@ -66,13 +67,14 @@ def _declare(name: str, overload: str, arguments: str, each: Each, written: Each
 
 def _samples(overload: str, arguments: str) -> Callable[[Make], Samples]:
     def samples(make: Make) -> Samples:
-        tensors = [make(2, 3), make(4)]
+        inside = {"low": 0.1, "high": 0.9}  # where acos and log are, too
+        tensors = [make(2, 3, **inside), make(4, **inside)]
         given: list[Any] = []
         for text in arguments.strip(", ").split(", ") if arguments else []:
             if text == "*" or "=" in text:
                 break
             kind = text.split()[0]
-            made = {"Tensor[]": [make(2, 3), make(4)], "Scalar[]": [2.0, 0.5], "Scalar": 2.0}
+            made = {"Tensor[]": [make(2, 3, **inside), make(4, **inside)], "Scalar[]": [2.0, 0.5], "Scalar": 2.0}
             lone = make(2) if overload == "Tensor" and "tensor1" in arguments else make()
             given.append(made.get(kind, lone))
         yield (tensors, *given), {}
@@ -207,7 +209,7 @@ def _and_elements(
             f"{op}: expected a vector with a number for each of the {len(self)} tensors", got=describe(numbers),
             hint="a list of numbers",
         )  # fmt: skip
-    return _and_numbers(op, self, first, second, numbers.tolist())  # type: ignore[attr-defined]  # bound from the declarations
+    return _and_numbers(op, self, first, second, list(aten.unbind.int(numbers)))
 
 
 def _by_value(op: Any) -> Each:
@@ -217,12 +219,23 @@ def _by_value(op: Any) -> Each:
     return each
 
 
+def _by_element(op: Any, combine: Any, add: Any) -> Each:
+    def each(t: Tensor, first: Tensor, second: Tensor, number: Tensor) -> Any:
+        if result_type(first, second).kind not in "fc" and combine is aten.div.Tensor:
+            return op(t, first, second)  # which says that it is not for integers
+        return add(t, combine(aten.mul.Tensor(first, number), second))
+
+    return each
+
+
 _PAIR = ", Tensor[] tensor1, Tensor[] tensor2"
-for _name in ("addcmul", "addcdiv"):
-    _both = _by_value(getattr(aten, _name).default), _by_value(getattr(aten, f"{_name}_").default)
+for _name, _combine in (("addcmul", aten.mul.Tensor), ("addcdiv", aten.div.Tensor)):
+    _op, _op_ = getattr(aten, _name).default, getattr(aten, f"{_name}_").default
+    _both = _by_value(_op), _by_value(_op_)
+    _elements = _by_element(_op, _combine, aten.add.Tensor), _by_element(_op_, _combine, aten.add_.Tensor)
     _declare(_name, "Scalar", f"{_PAIR}, Scalar value=1", *_both, _and_number)
     _declare(_name, "ScalarList", f"{_PAIR}, Scalar[] scalars", *_both, _and_numbers)
-    _declare(_name, "Tensor", f"{_PAIR}, Tensor scalars", *_both, _and_elements)
+    _declare(_name, "Tensor", f"{_PAIR}, Tensor scalars", *_elements, _and_elements)
 
 
 def _towards(op: str, self: Sequence[Tensor], ends: Any, weight: Any) -> Iterator[tuple[Any, ...]]:

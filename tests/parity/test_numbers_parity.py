@@ -44,6 +44,7 @@ OPS = [
     op for op in registry.operators.values()
     if op.decl and op.decl.samples and op.namespace == "aten" and not RANDOM.search(op.opname) and _scalars(op)
     and hasattr(getattr(torch.ops.aten, op.opname, None), op.overload)
+    and not op.opname.startswith("_foreach_")  # those are of other ops, which are among these
 ]  # fmt: skip
 
 

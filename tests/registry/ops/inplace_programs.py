@@ -244,7 +244,7 @@ def inplace_ops() -> list[OpOverload]:
     return [
         op for op in registry.operators.values()
         if op.decl and op.decl.kind not in ("out", "outs") and op.mutated_args == (op._schema.arguments[0].name,)
-        and _samples(op) is not None
+        and not op._schema.arguments[0].type.is_list and _samples(op) is not None
     ]  # fmt: skip
 
 
