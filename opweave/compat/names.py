@@ -366,6 +366,9 @@ PRESENT: dict[str, dict[str, Any]] = {
     "torch.backends.cuda": dict(  # noqa: C408  # names that are ops' elsewhere
         matmul=_Settings(allow_tf32=False, allow_fp16_reduced_precision_reduction=True), is_built=_no,
         flash_sdp_enabled=_no, mem_efficient_sdp_enabled=_no, math_sdp_enabled=lambda: True,
+        SDPAParams=lambda *args: args, can_use_flash_attention=lambda params, debug=False: False,
+        can_use_efficient_attention=lambda params, debug=False: False, is_flash_attention_available=_no,
+        can_use_cudnn_attention=lambda params, debug=False: False,
         enable_flash_sdp=_none, enable_mem_efficient_sdp=_none, enable_math_sdp=_none,
     ),
     "torch.backends.cudnn": {

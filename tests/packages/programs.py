@@ -9,6 +9,7 @@ the module and gives tensors by name; weights follow from names and sizes, so th
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 import tempfile
@@ -376,6 +377,51 @@ def low_rank_adapters(torch: Any) -> Found:
     return {"losses": torch.stack(losses), "scores": torch.stack(scores), "generated": generated}
 
 
+def keras_models(torch: Any) -> Found:
+    os.environ["KERAS_BACKEND"] = "torch"
+    import keras
+
+    layers, numbers = keras.layers, np.random.default_rng(7)
+    rows, images = numbers.normal(size=(32, 8)), numbers.normal(size=(16, 12, 12, 3))
+    labels, words = (rows.sum(1) > 0).astype(np.int32), numbers.integers(0, 20, (16, 10))
+    sequence = keras.Input((7, 8))
+    seen = layers.LayerNormalization()(layers.MultiHeadAttention(2, 4)(sequence, sequence) + sequence)
+    models = {
+        "layers": (
+            [keras.Input((8,)), layers.Dense(16, activation="gelu"), layers.BatchNormalization(), layers.Dense(2)],
+            rows, labels, "adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        ),
+        "images": (
+            [keras.Input((12, 12, 3)), layers.Conv2D(8, 3, strides=2, padding="same", activation="relu"),
+             layers.DepthwiseConv2D(3), layers.MaxPooling2D(), layers.Conv2DTranspose(4, 2, strides=2),
+             layers.GroupNormalization(2), layers.GlobalAveragePooling2D(), layers.Dense(2)],
+            images, np.eye(2)[labels[:16]], keras.optimizers.SGD(0.05, momentum=0.9), "mse",
+        ),
+        "words": (
+            [keras.Input((10,)), layers.Embedding(20, 8), layers.Bidirectional(layers.LSTM(6, return_sequences=True)),
+             layers.GRU(5), layers.Dense(1)],
+            words, numbers.normal(size=(16, 1)), "rmsprop", "mae",
+        ),
+        "attention": (
+            keras.Model(sequence, layers.Dense(3, activation="softmax")(layers.GlobalAveragePooling1D()(seen))),
+            numbers.normal(size=(16, 7, 8)), numbers.integers(0, 3, 16), "adamw", "sparse_categorical_crossentropy",
+        ),
+    }  # fmt: skip
+    found = Found()
+    for name, (made, inputs, wanted, step, loss) in models.items():
+        model = keras.Sequential(made) if isinstance(made, list) else made
+        weights = np.random.default_rng(5)
+        model.set_weights([np.abs(weights.normal(size=w.shape)) * 0.1 for w in model.get_weights()])
+        model.compile(step, loss)
+        history = model.fit(inputs, wanted, epochs=2, batch_size=8, shuffle=False, verbose=0)
+        told = torch.from_numpy(model.predict(inputs, verbose=0))
+        found |= {f"{name} losses": torch.tensor(history.history["loss"]), f"{name} told": told}
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(f"{folder}/model.keras")
+        again = keras.models.load_model(f"{folder}/model.keras")
+        return {**found, "loaded": torch.from_numpy(again.predict(inputs, verbose=0))}
+
+
 #: Of timm's, those that draw numbers of their own, or round to bfloat16 inside.
 OWN_DRAWS = ("adahessian*", "kron*", "*muon*", "fused*", "bnb*")
 
@@ -407,7 +453,7 @@ PROGRAMS: dict[str, Callable[[Any], Found]] = {
     for f in (
         differential_equations, gaussian_processes, flows, images, metrics, graphs, diffusion, sparse_maxima,
         optimizers, ignite_trainer, accelerate_trainer, skorch_trainer, lightning_trainer, transformers_trainer,
-        low_rank_adapters,
+        low_rank_adapters, keras_models,
     )
 }  # fmt: skip
 
