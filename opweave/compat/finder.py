@@ -53,6 +53,8 @@ class Stand(ModuleType):
         if self.__name__ == _TOP and name in ("ops", _TOP):  # `torch.torch` is there, since PyTorch imports itself
             return Ops(ops, "torch.ops") if name == "ops" else self
         real = self.__dict__["_real"]
+        if name == "__all__" and real is not None and hasattr(real, name):  # with all that a star gives without it
+            return sorted({*real.__all__, *(key for key in self.__dict__ if not key.startswith("_"))})
         full = f"{self.__name__}.{name}"
         if full in PRESENT or full in ABSENT or full in PYTORCH:
             return importlib.import_module(full)

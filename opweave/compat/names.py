@@ -429,6 +429,7 @@ PRESENT: dict[str, dict[str, Any]] = {
     "torch.fx.graph": {"Graph": Graph, "Node": Node, "Argument": Any, "Target": Any},
     "torch.optim.optimizer": optimizers.NAMES,
     "torch.utils._foreach_utils": optimizers.OF_LISTS,
+    "torch.utils.data._utils.collate": {"np_str_obj_array_pattern": re.compile(r"[SaUO]")},
     "torch.compiler": dict(_COMPILER),
     "torch._dynamo": {
         **_COMPILER, "mark_static_address": _none, "nonstrict_trace": _same, "optimize": _same,
