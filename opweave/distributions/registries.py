@@ -10,14 +10,24 @@ from typing import Any
 
 from opweave.distributions.constraints import (
     Constraint,
+    cat,
     corr_cholesky,
+    greater_than,
+    greater_than_eq,
+    half_open_interval,
+    independent,
+    interval,
+    less_than,
     lower_cholesky,
     positive_definite,
+    positive_semidefinite,
     real,
     simplex,
+    stack,
 )
 from opweave.distributions.transforms import (
     AffineTransform,
+    CatTransform,
     ComposeTransform,
     CorrCholeskyTransform,
     ExpTransform,
@@ -26,6 +36,7 @@ from opweave.distributions.transforms import (
     PositiveDefiniteTransform,
     SigmoidTransform,
     SoftmaxTransform,
+    StackTransform,
     StickBreakingTransform,
     Transform,
     identity_transform,
@@ -46,21 +57,21 @@ class ConstraintRegistry:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._factories: dict[str, Factory] = {}
+        self._factories: dict[type[Constraint], Factory] = {}
 
-    def register(self, constraint: Constraint, factory: Factory | None = None) -> Any:
-        """Have a function make the transform for constraints of this one's kind; without it, a decorator.
+    def register(self, constraint: Constraint | type[Constraint], factory: Factory | None = None) -> Any:
+        """Have a function make the transform for constraints of this one's class; without it, a decorator.
 
         Parameters
         ----------
-        constraint : Constraint
-            One of that kind.
+        constraint : Constraint or type
+            The class, or one of it.
         factory : callable, optional
             Given a constraint, makes the transform.
         """
         if factory is None:
             return lambda made: self.register(constraint, made)
-        self._factories[constraint.kind] = factory
+        self._factories[constraint if isinstance(constraint, type) else type(constraint)] = factory
         return factory
 
     def __call__(self, constraint: Constraint) -> Transform:
@@ -69,9 +80,9 @@ class ConstraintRegistry:
         Raises
         ------
         UnsupportedError
-            If there is none for constraints of this kind.
+            If there is none for constraints of this class.
         """
-        factory = self._factories.get(constraint.kind)
+        factory = self._factories.get(type(constraint))
         if factory is None:
             raise UnsupportedError(
                 f"{self.name}: no transform to {constraint}", hint=f"{self.name}.register(constraint, factory) adds one"
@@ -85,33 +96,44 @@ biject_to = ConstraintRegistry("biject_to")
 transform_to = ConstraintRegistry("transform_to")
 
 
-def _above(c: Constraint) -> Transform:
-    return ExpTransform() if c.bounds == (0.0,) else ComposeTransform([ExpTransform(), AffineTransform(c.bounds[0], 1)])
+def _above(c: Any) -> Transform:
+    if isinstance(c.lower_bound, (int, float)) and c.lower_bound == 0:
+        return ExpTransform()
+    return ComposeTransform([ExpTransform(), AffineTransform(c.lower_bound, 1)])
 
 
-def _below(c: Constraint) -> Transform:
-    return ComposeTransform([ExpTransform(), AffineTransform(c.bounds[0], -1)])
+def _below(c: Any) -> Transform:
+    return ComposeTransform([ExpTransform(), AffineTransform(c.upper_bound, -1)])
 
 
-def _between(c: Constraint) -> Transform:
-    low, high = c.bounds
-    if c.bounds == (0.0, 1.0):
+def _between(c: Any) -> Transform:
+    low, high = c.lower_bound, c.upper_bound
+    if isinstance(low, (int, float)) and isinstance(high, (int, float)) and (low, high) == (0, 1):
         return SigmoidTransform()
     return ComposeTransform([SigmoidTransform(), AffineTransform(low, high - low)])
 
 
+def _each(to: ConstraintRegistry) -> Factory:
+    return lambda c: IndependentTransform(to(c.base_constraint), c.reinterpreted_batch_ndims)  # type: ignore[attr-defined]
+
+
+def _parts(to: ConstraintRegistry, make: Any) -> Factory:
+    return lambda c: make([to(part) for part in c.cseq], c.dim, *([c.lengths] if hasattr(c, "lengths") else []))  # type: ignore[attr-defined]
+
+
 for _registry in (biject_to, transform_to):
     _registry.register(real, lambda c: identity_transform)
-    for _kind in ("GreaterThan", "GreaterThanEq"):
-        _registry._factories[_kind] = _above
-    _registry._factories["LessThan"] = _below
-    for _kind in ("Interval", "HalfOpenInterval"):
-        _registry._factories[_kind] = _between
-    _registry._factories["IndependentConstraint"] = lambda c, to=_registry: IndependentTransform(
-        to(c.bounds[0]), c.bounds[1]
-    )
+    for _kind in (greater_than, greater_than_eq):
+        _registry.register(_kind, _above)
+    _registry.register(less_than, _below)
+    for _kind in (interval, half_open_interval):
+        _registry.register(_kind, _between)
+    _registry.register(independent, _each(_registry))
+    _registry.register(cat, _parts(_registry, CatTransform))
+    _registry.register(stack, _parts(_registry, StackTransform))
     _registry.register(corr_cholesky, lambda c: CorrCholeskyTransform())
     _registry.register(lower_cholesky, lambda c: LowerCholeskyTransform())
-    _registry.register(positive_definite, lambda c: PositiveDefiniteTransform())
+    for _kind in (positive_definite, positive_semidefinite):
+        _registry.register(_kind, lambda c: PositiveDefiniteTransform())
 biject_to.register(simplex, lambda c: StickBreakingTransform())
 transform_to.register(simplex, lambda c: SoftmaxTransform())

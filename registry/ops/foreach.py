@@ -17,6 +17,8 @@ from opweave.registry.tensor import Tensor, describe
 
 aten = ops.aten
 
+#: They are ops of their own, which autocasting knows nothing of, to CUDA; elsewhere what they are written with is cast.
+_AS_GIVEN: Any = {"cuda": "keep"}
 #: Names of the ops that write.
 _WRITING: dict[str, None] = {"_foreach_zero_": None, "_foreach_copy_": None}
 
@@ -52,11 +54,11 @@ def _declare(name: str, overload: str, arguments: str, each: Each, written: Each
     full = f"_foreach_{name}"
     suffix = f".{overload}" if overload else ""
 
-    @composite(f"aten::{full}{suffix}(Tensor[] self{arguments}) -> Tensor[]")
+    @composite(f"aten::{full}{suffix}(Tensor[] self{arguments}) -> Tensor[]", autocast=_AS_GIVEN)
     def functional(self: Sequence[Tensor], *args: Any, **kwargs: Any) -> list[Tensor]:
         return [each(*given, **kwargs) for given in lists(full, self, *args)]
 
-    @composite(f"aten::{full}_{suffix}(Tensor(a!)[] self{arguments}) -> ()")
+    @composite(f"aten::{full}_{suffix}(Tensor(a!)[] self{arguments}) -> ()", autocast=_AS_GIVEN)
     def in_place(self: Sequence[Tensor], *args: Any, **kwargs: Any) -> None:
         for given in lists(f"{full}_", self, *args):
             written(*given, **kwargs)
@@ -98,14 +100,14 @@ for _name in (
     _declare(_name, "", "", getattr(aten, _name).default, getattr(aten, f"{_name}_").default, _alone)
 
 
-@composite("aten::_foreach_zero_(Tensor(a!)[] self) -> ()")
+@composite("aten::_foreach_zero_(Tensor(a!)[] self) -> ()", autocast=_AS_GIVEN)
 def foreach_zero_(self: Sequence[Tensor]) -> None:
     """Write zeros."""
     for (t,) in _alone("_foreach_zero_", self):
         aten.zero_.default(t)
 
 
-@composite("aten::_foreach_clone(Tensor[] self, *, MemoryFormat? memory_format=None) -> Tensor[]")
+@composite("aten::_foreach_clone(Tensor[] self, *, MemoryFormat? memory_format=None) -> Tensor[]", autocast=_AS_GIVEN)
 def foreach_clone(self: Sequence[Tensor], *, memory_format: Any = None) -> list[Tensor]:
     """Copies."""
     return [aten.clone.default(t, memory_format=memory_format) for (t,) in _alone("_foreach_clone", self)]
@@ -170,20 +172,20 @@ _declare("pow", "Scalar", ", Scalar exponent", *_POWER, _one_for_all)
 _declare("pow", "ScalarList", ", Scalar[] exponent", *_POWER, _with_numbers)
 
 
-@composite("aten::_foreach_pow.ScalarAndTensor(Scalar self, Tensor[] exponent) -> Tensor[]")
+@composite("aten::_foreach_pow.ScalarAndTensor(Scalar self, Tensor[] exponent) -> Tensor[]", autocast=_AS_GIVEN)
 def foreach_pow_of_number(self: Any, exponent: Sequence[Tensor]) -> list[Tensor]:
     """A number to the power of each."""
     return [aten.pow.Scalar(self, t) for (t,) in _alone("_foreach_pow", exponent)]
 
 
-@composite("aten::_foreach_copy_(Tensor(a!)[] self, Tensor[] src, bool non_blocking=False) -> ()")
+@composite("aten::_foreach_copy_(Tensor(a!)[] self, Tensor[] src, bool non_blocking=False) -> ()", autocast=_AS_GIVEN)
 def foreach_copy_(self: Sequence[Tensor], src: Sequence[Tensor], non_blocking: bool = False) -> None:
     """Write the one's values into the other."""
     for t, source in _with_tensors("_foreach_copy_", self, src):
         aten.copy_.default(t, source)
 
 
-@composite("aten::_foreach_mm(Tensor[] self, Tensor[] mat2) -> Tensor[]")
+@composite("aten::_foreach_mm(Tensor[] self, Tensor[] mat2) -> Tensor[]", autocast=_AS_GIVEN)
 def foreach_mm(self: Sequence[Tensor], mat2: Sequence[Tensor]) -> list[Tensor]:
     """Products of matrices."""
     return [aten.mm.default(a, b) for a, b in _with_tensors("_foreach_mm", self, mat2)]
@@ -258,7 +260,7 @@ _declare("lerp", "ScalarList", ", Tensor[] tensors1, Scalar[] weight", *_LERP, _
 # ---- to one number each ----------------------------------------------------------------------------------------------
 
 
-@composite("aten::_foreach_max(Tensor[] self) -> Tensor[]")
+@composite("aten::_foreach_max(Tensor[] self) -> Tensor[]", autocast=_AS_GIVEN)
 def foreach_max(self: Sequence[Tensor]) -> list[Tensor]:
     """The largest element of each."""
     for (t,) in _alone("_foreach_max", self):
@@ -269,13 +271,17 @@ def foreach_max(self: Sequence[Tensor]) -> list[Tensor]:
     return [aten.max.default(t) for t in self]
 
 
-@composite("aten::_foreach_norm.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]")
+@composite(
+    "aten::_foreach_norm.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]", autocast=_AS_GIVEN
+)
 def foreach_norm(self: Sequence[Tensor], ord: Any = 2, dtype: Any = None) -> list[Tensor]:
     """The norm of each, as a vector."""
     return [aten.linalg_vector_norm.default(t, ord, dtype=dtype) for (t,) in _alone("_foreach_norm", self)]
 
 
-@composite("aten::_foreach_powsum.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]")
+@composite(
+    "aten::_foreach_powsum.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]", autocast=_AS_GIVEN
+)
 def foreach_powsum(self: Sequence[Tensor], ord: Any = 2, dtype: Any = None) -> list[Tensor]:
     """The sum of powers of the elements' sizes, which is the norm's before the root."""
     found = []
