@@ -34,7 +34,8 @@ class Stand(ModuleType):
         if name == _TOP:
             self.__version__ = VERSION
         elif real is not None:  # packages look through `vars(torch.nn.modules.activation)`
-            shown = {key: value for key, value in vars(real).items() if not key.startswith("_")}
+            names = {*vars(real), *getattr(real, "__all__", ())}  # those that are loaded when asked for, too
+            shown = {key: getattr(real, key) for key in names if not key.startswith("_")}
             own = PRESENT.get(name, {})
             self.__dict__.update({k: v for k, v in (shown | own).items() if not _is_read_anew(v)})
 
@@ -53,8 +54,8 @@ class Stand(ModuleType):
         if self.__name__ == _TOP and name in ("ops", _TOP):  # `torch.torch` is there, since PyTorch imports itself
             return Ops(ops, "torch.ops") if name == "ops" else self
         real = self.__dict__["_real"]
-        if name == "__all__" and real is not None and hasattr(real, name):  # with all that a star gives without it
-            return sorted({*real.__all__, *(key for key in self.__dict__ if not key.startswith("_"))})
+        if name == "__all__" and real is not None:  # what a star gives without it
+            return sorted({*getattr(real, name, ()), *(key for key in self.__dict__ if not key.startswith("_"))})
         full = f"{self.__name__}.{name}"
         if full in PRESENT or full in ABSENT or full in PYTORCH:
             return importlib.import_module(full)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from opweave.distributions.constraints import Constraint
+from opweave.distributions.constraints import Constraint, is_dependent
 from opweave.registry.autograd.mode import no_grad
 from opweave.registry.errors import ArgumentError, ShapeError, UnsupportedError
 from opweave.registry.op import ops
@@ -72,7 +72,7 @@ class Distribution:
             self._validate_args = validate_args
         if self._validate_args:
             for name, constraint in self.arg_constraints.items():
-                if name in self.__dict__:
+                if name in self.__dict__ and not is_dependent(constraint):  # which nobody can tell of
                     self._check(constraint, getattr(self, name), f"parameter {name}")
 
     @staticmethod

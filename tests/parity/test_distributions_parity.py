@@ -599,3 +599,50 @@ def test_a_users_distribution_is_expanded_as_its_own_class() -> None:
 
     with pytest.raises(NotImplementedError, match="Own: a subclass with an __init__ of its own needs an expand"):
         Own().expand((2,))
+
+
+@pytest.mark.parametrize("lib", [opweave, torch], ids=["opweave", "torch"])
+def test_constraints_of_ones_own(lib: Any) -> None:
+    c, d = lib.distributions.constraints, lib.distributions
+
+    class _Even(c.Constraint):
+        is_discrete = True
+
+        def check(self, value: Any) -> Any:
+            return value % 2 == 0
+
+    class _Softplus(type(c.positive)):
+        def __init__(self) -> None:
+            super().__init__(lower_bound=0.0)
+
+    even, soft = _Even(), _Softplus()
+    assert (repr(even), even.event_dim, even.is_discrete) == ("Even()", 0, True)
+    assert repr(soft) == "Softplus(lower_bound=0.0)"
+    assert even.check(lib.tensor([1, 2])).tolist() == [False, True]
+    with pytest.raises(NotImplementedError):
+        d.biject_to(soft)  # which is another class's
+    d.biject_to.register(_Softplus, lambda constraint: d.transforms.SoftplusTransform())
+    assert type(d.biject_to(soft)).__name__ == "SoftplusTransform"
+    assert d.biject_to(c.independent(soft, 1)).event_dim == 1
+
+    class Below(d.Distribution):
+        arg_constraints = {"high": c.positive}
+
+        @c.dependent_property(is_discrete=False, event_dim=0)
+        def support(self) -> Any:
+            return c.interval(0.0, self.high)
+
+    assert c.is_dependent(Below.support)
+    assert (Below.support.is_discrete, Below.support.event_dim) == (False, 0)
+    both = c.cat([c.positive, c.real], 0, [1, 2])
+    assert both.check(lib.tensor([-1.0, -2.0, 3.0])).tolist() == [False, True, True]
+    assert d.biject_to(both)(lib.zeros(3)).tolist() == [1.0, 0.0, 0.0]
+    stacked = c.stack([c.positive, c.real], 0)
+    assert stacked.check(lib.tensor([-1.0, -2.0])).tolist() == [False, True]
+    assert d.transform_to(stacked)(lib.zeros(2)).tolist() == [1.0, 0.0]
+    with pytest.raises(NotImplementedError):
+        _ = c.dependent.event_dim
+    assert c.dependent(event_dim=2).event_dim == 2
+    assert c.symmetric.check(lib.tensor([[1.0, 2.0], [2.0, 1.0]])).item()
+    assert not c.positive_semidefinite.check(lib.tensor([[1.0, 2.0], [2.0, 1.0]])).item()
+    assert not c.square.check(lib.ones(2, 3)).item()
