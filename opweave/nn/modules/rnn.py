@@ -18,6 +18,7 @@ from opweave.registry.tensor import Tensor, describe
 
 aten = ops.aten
 step: Any = families.family("cells").step
+_layers: Any = families.family("recurrent_layers")
 #: Rows of weights for each hidden number.
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
@@ -202,6 +203,33 @@ class RNNBase(Module):
                 joined = aten.cat.default(steps)
         return steps, tuple([aten.stack.default(list(parts)) for parts in zip(*last, strict=True)])
 
+    def _run_joined(
+        self, joined: Tensor, length: int, state: tuple[Tensor, ...]
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """`_run` over so many steps of equal batches, a layer in one direction by one op; outputs are one tensor."""
+        own, last = self._parameters, []
+        found: Any = None
+        for layer in range(self.num_layers):
+            outputs: list[Tensor] = []
+            for suffix in self._suffixes(layer):
+                first = tuple([aten.select.int(t, 0, len(last)) for t in state])
+                b_ih, b_hh = own.get(f"bias_ih{suffix}"), own.get(f"bias_hh{suffix}")
+                if self.mode != "GRU" and b_ih is not None:
+                    b_ih, b_hh = None, aten.add.Tensor(b_ih, b_hh)
+                products = F.linear(joined, own[f"weight_ih{suffix}"], b_ih)  # type: ignore[arg-type]
+                products = aten.view.default(products, [length, -1, products._sizes[-1]])
+                reverse = suffix.endswith("_reverse")
+                output, end = _layers.layer(self.mode, products, own[f"weight_hh{suffix}"], b_hh, first, reverse)
+                outputs.append(output)
+                last.append(end)
+            found = aten.cat.default(outputs, -1) if len(outputs) > 1 else outputs[0]
+            if layer < self.num_layers - 1:
+                if self.dropout and self.training:
+                    # Step by step, as ever, for the same numbers.
+                    found = aten.stack.default([F.dropout(t, self.dropout) for t in aten.unbind.int(found, 0)])
+                joined = aten.view.default(found, [-1, found._sizes[-1]])
+        return found, tuple([aten.stack.default(list(parts)) for parts in zip(*last, strict=True)])
+
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         """The outputs of the last layer at each step, and the last state of each layer.
 
@@ -242,8 +270,13 @@ class RNNBase(Module):
         batch = input._sizes[1]
         state = self._zeros(batch, input) if state is None else self._checked(state, batch)
         joined = aten.reshape.default(input, [-1, self.input_size])
-        steps, last = self._run(list(aten.unbind.int(input, 0)), joined, state)
-        output = aten.stack.default(steps, 1 if self.batch_first and not alone else 0)
+        turned = self.batch_first and not alone
+        if not self.proj_size and _layers.takes(joined, *state, *self._parameters.values()):
+            output, last = self._run_joined(joined, input._sizes[0], state)
+            output = aten.contiguous.default(aten.transpose.int(output, 0, 1)) if turned else output
+        else:
+            steps, last = self._run(list(aten.unbind.int(input, 0)), joined, state)
+            output = aten.stack.default(steps, 1 if turned else 0)
         if alone:
             output, last = aten.squeeze.dim(output, 1), tuple([aten.squeeze.dim(t, 1) for t in last])
         return output, last if self.mode == "LSTM" else last[0]
