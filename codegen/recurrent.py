@@ -1,8 +1,8 @@
-"""All steps of a recurrent layer in one direction (`registry.ops.recurrent_layers`) in native code, and their gradients.
+"""All steps of a recurrent layer in one direction (`registry.ops.recurrent_layers`) in native code, and gradients.
 
 A step is a product (`codegen.blas`), whose right operand is packed for the first and read packed by the others, and one
-loop over what it gave: from the gates' sums to the state, or from the state's gradient to the gates'. The loop's lanes are
-neighbours of a row; the arithmetic is that of the ops' bodies. All memory is there before.
+loop over what it gave: from the gates' sums to the state, or from the state's gradient to the gates'. The loop's lanes
+are neighbours of a row; the arithmetic is that of the ops' bodies. All memory is there before.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ _TENSORS = (
     "products", "bias", "hidden", "cell", "outputs", "last", "cells", "last_cell", "used", "from_hidden",
     "grad_outputs", "of_products", "of_from_hidden", "of_hidden", "of_cell", "sums", "through",
 )  # fmt: skip
-#: What code is told: where products are made, counts, the first step and from one to the next, how far steps and rows of
-#: the gradient of outputs are apart, in elements; and addresses. The words of a product follow (`blas.words_of`).
-_NUMBERS = ("product", "steps", "rows", "width", "first", "next", "grad_step", "grad_row")
+#: What code is told: where products are made, counts, the first step and from one to the next, how far steps and rows
+#: of the gradient of outputs are apart, in elements, whether gates and cells of all steps are kept (1; else 0: there is
+#: room for those of one); and addresses. The words of a product follow (`blas.words_of`).
+_NUMBERS = ("product", "steps", "rows", "width", "first", "next", "grad_step", "grad_row", "keep")
 _FIELDS = (*_NUMBERS, *_TENSORS)
 #: Among the words of a product: where its left operand, its result and its packed right operand are.
 _LEFT, _RESULT, _THERE = 6, 16, 28
@@ -70,10 +71,15 @@ class _Writer:
         self.given = {name: self._word(place) for place, name in enumerate(_FIELDS)}
         self.at = {name: self.em.inst(f"inttoptr i64 {self.given[name]} to ptr") for name in ("product", *_TENSORS)}
         self.words = self.em.inst(f"getelementptr i64, ptr %packed, i64 {len(_FIELDS)}")
-        #: Of the row and vector that is being written: elements of it in the state, and which lanes there are.
+        #: So many times the width of the state.
+        self.wide: list[Operand] = [self.em.mul(self.given["width"], count) for count in range(self.gates + 1)]
+        #: The row and vector that is being written: its numbers, where rows begin, and which lanes there are; and where
+        #: it is written what is the same for all vectors of a row.
         self.row: Operand = 0
         self.column: Operand = 0
+        self.starts: dict[tuple[Operand, Operand, Operand], Operand] = {}
         self.mask: Operand = 0
+        self.begun = 0
 
     def _word(self, place: int) -> Register:
         at = self.em.inst(f"getelementptr i64, ptr %packed, i64 {place}")
@@ -122,10 +128,24 @@ class _Writer:
         em.declarations[name] = text
         em.line(f"call void @{name}({f.type} {value}, ptr {pointer}, i32 4, {f.mask} {self.mask})")
 
+    def of_row(self, base: Operand, stride: Operand, elements: Operand) -> Operand:
+        """The current vector of a matrix whose rows are so far apart, from some element on.
+
+        Where its row begins is computed before the vectors of the row are.
+        """
+        em = self.em
+        key = base, stride, elements
+        if key not in self.starts:
+            first = len(em.lines)
+            self.starts[key] = self.place(base, em.add(em.mul(self.row, stride), elements))
+            lines = em.lines[first:]
+            del em.lines[first:]
+            em.lines[self.begun : self.begun] = lines
+            self.begun += len(lines)
+        return self.place(self.starts[key], self.column)
+
     def _where(self, base: Operand, gate: int, count: int) -> Operand:
-        em, width = self.em, self.given["width"]
-        row = em.mul(em.mul(self.row, width), count)
-        return self.place(base, em.add(em.add(row, em.mul(width, gate)), self.column))
+        return self.of_row(base, self.wide[count], self.wide[gate])
 
     def read(self, base: Operand, gate: int = 0, count: int = 1) -> Operand:
         """A vector of the row of a matrix of `count` gates a row."""
@@ -135,7 +155,7 @@ class _Writer:
         self._store(value, self._where(base, gate, count))
 
     def bias(self, gate: int) -> Operand:
-        return self._load(self.place(self.at["bias"], self.em.add(self.em.mul(self.given["width"], gate), self.column)))
+        return self._load(self.of_row(self.at["bias"], 0, self.wide[gate]))
 
     def of_step(self, name: str, at: Operand, count: int = 1) -> Operand:
         """Where a step's matrix is, of `count` gates a row."""
@@ -165,6 +185,7 @@ class _Writer:
 
         def of_row(row: Operand) -> None:
             self.row = row
+            self.starts, self.begun = {}, len(em.lines)
             em.loop(0, width, self.lanes, of_column)
 
         em.loop(0, self.given["rows"], 1, of_row)
@@ -201,11 +222,11 @@ class _Writer:
             ]
         )  # fmt: skip
 
-    def _state(self, name: str, first: str, step: Operand, at: Operand) -> Register:
+    def _state(self, name: str, first: str, step: Operand, at: Operand, each: Operand = 1) -> Register:
         """What a state was before a step: the first one, or what the step before gave."""
         em = self.em
         is_first = em.inst(f"icmp eq i64 {step}, 0")
-        return self.chosen(is_first, self.at[first], self.of_step(name, em.sub(at, self.given["next"])))
+        return self.chosen(is_first, self.at[first], self.of_step(name, em.mul(em.sub(at, self.given["next"]), each)))
 
     def _forward(self, step: Operand) -> None:
         em, mode = self.em, self.form.mode
@@ -213,9 +234,12 @@ class _Writer:
         before = self._state("outputs", "hidden", step, at)
         self.multiply(before, step)
         products, sums = self.of_step("products", at, self.gates), self.at["sums"]
-        outputs, used = self.of_step("outputs", at), self.of_step("used", at, self.gates)
-        cell = self._state("cells", "cell", step, at) if mode == "LSTM" else 0
-        kept = self.of_step("cells", at) if mode == "LSTM" else self.of_step("from_hidden", at, self.gates)
+        keep = self.given["keep"]
+        room = em.mul(at, keep)
+        outputs, used = self.of_step("outputs", at), self.of_step("used", room, self.gates)
+        # Where cells are not kept, each takes the place of the one before, which was read.
+        cell = self._state("cells", "cell", step, at, keep) if mode == "LSTM" else 0
+        kept = self.of_step("cells", room) if mode == "LSTM" else self.of_step("from_hidden", room, self.gates)
         f = self.f
 
         def from_hidden(gate: int) -> Operand:
@@ -272,8 +296,7 @@ class _Writer:
         left = of_kept if mode == "GRU" else of_products
 
         def grad() -> Operand:
-            place = em.add(em.mul(self.row, self.given["grad_row"]), self.column)
-            return f.add(self.read(sums), self._load(self.place(grads, place)))
+            return f.add(self.read(sums), self._load(self.of_row(grads, self.given["grad_row"], 0)))
 
         def lstm() -> None:
             of_hidden, of_cell = grad(), self.at["of_cell"]
@@ -344,7 +367,8 @@ def run(mode: str, backwards: bool, tensors: dict[str, Tensor | None], reverse: 
     backwards : bool
         Whether the gradients are wanted, of the states and of the products.
     tensors : dict
-        By the names of arguments and results, all of one type, with elements. Results are row-major.
+        By the names of arguments and results, all of one type, with elements. Results are row-major. Forwards, what
+        gradients need may be left out.
     reverse : bool
         Whether the last step comes first.
 
@@ -365,7 +389,8 @@ def run(mode: str, backwards: bool, tensors: dict[str, Tensor | None], reverse: 
     product = blas.native_product(dtype, sizes, terms, is_packed)
     if call is None or product is None:
         return False
-    given = {name: _plain(t) if name != "grad_outputs" else t for name, t in tensors.items()}
+    keep = backwards or "used" in tensors
+    given: dict[str, Any] = {name: _plain(t) if name != "grad_outputs" else t for name, t in tensors.items()}
     grad = given.get("grad_outputs")
     far = (0, 0)
     if backwards:
@@ -378,6 +403,10 @@ def run(mode: str, backwards: bool, tensors: dict[str, Tensor | None], reverse: 
             given["through"] = _zeros(sizes, dtype)
     else:
         given["sums"] = allocate(sizes, (sizes[1], 1), dtype, cpu)
+        for name in ("used", "from_hidden") if mode in ("LSTM", "GRU") and not keep else ():
+            given[name] = allocate(sizes, (sizes[1], 1), dtype, cpu)
+        if not keep:
+            given["cells"] = given.get("last_cell")
         if given["bias"] is None:
             # What changes nothing that it is added to, not even the sign of 0.
             given["bias"] = _filled((sizes[1],), dtype, -0.0)
@@ -392,7 +421,7 @@ def run(mode: str, backwards: bool, tensors: dict[str, Tensor | None], reverse: 
     first, following = (steps - 1, -1) if reverse else (0, 1)
     epilogue = (0,) * (_PRODUCT_WORDS - len(words) - 2)
     packed = 0 if room is None else room.data_ptr()
-    call(product, steps, rows, width, first, following, *far, *addresses, *words, *epilogue, packed, 0)
+    call(product, steps, rows, width, first, following, *far, int(keep), *addresses, *words, *epilogue, packed, 0)
     return True
 
 

@@ -1,8 +1,8 @@
 """Recurrent networks behind the product of their inputs: all steps of a layer in one direction as one op.
 
-A call of `recurrent`'s steps and of their products with the state, whose gradient goes the other way; what the steps'
-gates were is kept for it. The weight's gradient is one product over all steps, as is that of what was read. Where that is
-called on tensors of the CPU, all steps are one native call (`codegen.recurrent`).
+The bodies call `recurrent`'s steps, and make their products with the state. Gradients go the other way, from what the
+gates were, which is kept; that of the weight is one product over all steps. On tensors of the CPU all steps are one
+native call (`codegen.recurrent`).
 
     products   (steps, batch, gates · width): what was read, times its weight
     weight     (gates · width, width), bias (gates · width) or None: of the state
@@ -174,6 +174,33 @@ def lstm_layer(
     return outputs, aten.clone.default(hidden), cells, aten.clone.default(cell), used
 
 
+def _lstm_outputs_kernel(
+    products: Tensor, weight: Tensor, bias: Tensor | None, hidden: Tensor, cell: Tensor, reverse: bool
+) -> tuple[Tensor, ...]:
+    given = products, weight, bias, hidden, cell
+    _check("lstm_layer_outputs", 4, *given)
+    if _quick(*given):
+        made = _made(products, (products._sizes[0], *hidden._sizes), hidden._sizes, hidden._sizes)
+        tensors = dict(zip(("products", "weight", "bias", "hidden", "cell"), given, strict=True))
+        tensors |= dict(zip(("outputs", "last", "last_cell"), made, strict=True))
+        if _native("LSTM", False, tensors, reverse):
+            return tuple(made)
+    return lstm_layer_outputs.body(*given, reverse)
+
+
+@composite(
+    "opweave::lstm_layer_outputs(Tensor products, Tensor weight, Tensor? bias, Tensor hidden, Tensor cell,"
+    " bool reverse) -> (Tensor, Tensor, Tensor)",
+    explicit=True, kernel=_lstm_outputs_kernel,
+)  # fmt: skip
+def lstm_layer_outputs(
+    products: Tensor, weight: Tensor, bias: Tensor | None, hidden: Tensor, cell: Tensor, reverse: bool
+) -> tuple[Tensor, ...]:
+    """(outputs, last, last cell) of `lstm_layer`: where nothing is differentiated, nothing else is kept."""
+    outputs, last, _, last_cell, _ = ops.opweave.lstm_layer.default(products, weight, bias, hidden, cell, reverse)
+    return outputs, last, last_cell
+
+
 def _lstm_backward_kernel(
     grad_outputs: Tensor | None, grad_last: Tensor | None, grad_cells: Tensor | None, grad_last_cell: Tensor | None,
     grad_used: Tensor | None, cells: Tensor, used: Tensor, weight: Tensor, cell: Tensor, reverse: bool,
@@ -265,6 +292,33 @@ def gru_layer(
     return outputs, aten.clone.default(hidden), used, kept
 
 
+def _gru_outputs_kernel(
+    products: Tensor, weight: Tensor, bias: Tensor | None, hidden: Tensor, reverse: bool
+) -> tuple[Tensor, ...]:
+    given = products, weight, bias, hidden
+    _check("gru_layer_outputs", 3, *given)
+    if _quick(*given):
+        made = _made(products, (products._sizes[0], *hidden._sizes), hidden._sizes)
+        tensors = dict(zip(("products", "weight", "bias", "hidden"), given, strict=True))
+        tensors |= dict(zip(("outputs", "last"), made, strict=True))
+        if _native("GRU", False, tensors, reverse):
+            return tuple(made)
+    return gru_layer_outputs.body(*given, reverse)
+
+
+@composite(
+    "opweave::gru_layer_outputs(Tensor products, Tensor weight, Tensor? bias, Tensor hidden, bool reverse)"
+    " -> (Tensor, Tensor)",
+    explicit=True, kernel=_gru_outputs_kernel,
+)  # fmt: skip
+def gru_layer_outputs(
+    products: Tensor, weight: Tensor, bias: Tensor | None, hidden: Tensor, reverse: bool
+) -> tuple[Tensor, ...]:
+    """(outputs, last) of `gru_layer`: where nothing is differentiated, nothing else is kept."""
+    outputs, last, _, _ = ops.opweave.gru_layer.default(products, weight, bias, hidden, reverse)
+    return outputs, last
+
+
 def _gru_backward_kernel(
     grad_outputs: Tensor | None, grad_last: Tensor | None, grad_used: Tensor | None, grad_from_hidden: Tensor | None,
     outputs: Tensor, used: Tensor, from_hidden: Tensor, weight: Tensor, hidden: Tensor, reverse: bool,
@@ -291,7 +345,7 @@ def gru_layer_backward(
     grad_outputs: Tensor | None, grad_last: Tensor | None, grad_used: Tensor | None, grad_from_hidden: Tensor | None,
     outputs: Tensor, used: Tensor, from_hidden: Tensor, weight: Tensor, hidden: Tensor, reverse: bool,
 ) -> tuple[Tensor, ...]:  # fmt: skip
-    """The gradients of both products and of the state from those of the results of `gru_layer`, which may be missing."""
+    """The gradients of both products and of the state from those of the results of `gru_layer`; some may be missing."""
     count = used._sizes[0]
     of_outputs, of_used, of_kept = (_steps(t, count) for t in (grad_outputs, grad_used, grad_from_hidden))
     gates, kept = aten.unbind.int(used, 0), aten.unbind.int(from_hidden, 0)
@@ -412,10 +466,10 @@ def layer(
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     """(outputs, last state) of a layer in one direction."""
     if mode == "LSTM":
-        outputs, last, _, last_cell, _ = ops.opweave.lstm_layer.default(products, weight, bias, *state, reverse)
-        return outputs, (last, last_cell)
+        outputs, *last = ops.opweave.lstm_layer_outputs.default(products, weight, bias, *state, reverse)
+        return outputs, tuple(last)
     if mode == "GRU":
-        outputs, last, _, _ = ops.opweave.gru_layer.default(products, weight, bias, *state, reverse)
+        outputs, last = ops.opweave.gru_layer_outputs.default(products, weight, bias, *state, reverse)
         return outputs, (last,)
     relu = mode == "RNN_RELU"
     outputs, last = ops.opweave.rnn_layer.default(products, weight, bias, *state, relu, reverse)
@@ -425,12 +479,14 @@ def layer(
 # ---- samples -------------------------------------------------------------------------------------------------------
 
 
+@lstm_layer_outputs.with_samples
 @lstm_layer.with_samples
 def _(make: Make) -> Samples:
     yield (make(3, 2, 20), make(20, 5), make(20), make(2, 5), make(2, 5), False), {}
     yield (make(2, 3, 8), make(8, 2), None, make(3, 2), make(3, 2), True), {}
 
 
+@gru_layer_outputs.with_samples
 @gru_layer.with_samples
 def _(make: Make) -> Samples:
     yield (make(3, 2, 15), make(15, 5), make(15), make(2, 5), False), {}
@@ -465,6 +521,9 @@ def _(make: Make) -> Samples:
     yield (make(3, 2, 4), None, make(3, 2, 4), make(4, 4), True, True), {}
 
 
-_decls: Any = (lstm_layer, lstm_layer_backward, gru_layer, gru_layer_backward, rnn_layer, rnn_layer_backward)
+_decls: Any = (
+    lstm_layer, lstm_layer_outputs, lstm_layer_backward, gru_layer, gru_layer_outputs, gru_layer_backward, rnn_layer,
+    rnn_layer_backward,
+)  # fmt: skip
 for _decl in _decls:
     _decl.sample_dtypes = _TYPES

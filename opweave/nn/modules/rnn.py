@@ -203,9 +203,7 @@ class RNNBase(Module):
                 joined = aten.cat.default(steps)
         return steps, tuple([aten.stack.default(list(parts)) for parts in zip(*last, strict=True)])
 
-    def _run_joined(
-        self, joined: Tensor, length: int, state: tuple[Tensor, ...]
-    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def _run_joined(self, joined: Tensor, length: int, state: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
         """`_run` over so many steps of equal batches, a layer in one direction by one op; outputs are one tensor."""
         own, last = self._parameters, []
         found: Any = None
@@ -223,7 +221,10 @@ class RNNBase(Module):
                 outputs.append(output)
                 last.append(end)
             found = aten.cat.default(outputs, -1) if len(outputs) > 1 else outputs[0]
-            if layer < self.num_layers - 1:
+            if layer == self.num_layers - 1:
+                # What the op gave is kept for its gradient, and users may write to what they get.
+                found = aten.clone.default(found) if len(outputs) == 1 and found.requires_grad else found
+            else:
                 if self.dropout and self.training:
                     # Step by step, as ever, for the same numbers.
                     found = aten.stack.default([F.dropout(t, self.dropout) for t in aten.unbind.int(found, 0)])
