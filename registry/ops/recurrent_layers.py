@@ -130,9 +130,17 @@ def _quick(*given: Tensor | None) -> bool:
     )  # fmt: skip
 
 
-def _native(mode: str, backwards: bool, tensors: dict[str, Tensor | None], reverse: bool) -> bool:
+def _native(mode: str, backwards: bool, reverse: bool, names: Sequence[str], *tensors: Tensor | None) -> bool:
     assert native.call is not None
-    return native.call(mode, backwards, tensors, reverse)
+    return native.call(mode, backwards, dict(zip(names, tensors, strict=True)), reverse)
+
+
+#: What native code is given, and what it fills.
+_STATE = ("products", "weight", "bias", "hidden")
+_LSTM = (*_STATE, "cell", "outputs", "last")
+_LSTM_GRADS = ("grad_outputs", "grad_last", "grad_last_cell", "cells", "used", "weight", "cell")
+_GRU_GRADS = ("grad_outputs", "grad_last", "outputs", "used", "from_hidden", "weight", "hidden")
+_RNN, _RNN_GRADS = (*_STATE, "outputs", "last"), ("grad_outputs", "grad_last", "outputs", "weight")
 
 
 # ---- long short-term memory ----------------------------------------------------------------------------------------
@@ -146,9 +154,7 @@ def _lstm_kernel(
     if _quick(*given):
         sizes, steps = hidden._sizes, products._sizes[0]
         made = _made(products, (steps, *sizes), sizes, (steps, *sizes), sizes, products._sizes)
-        names = ("outputs", "last", "cells", "last_cell", "used")
-        tensors = dict(zip(("products", "weight", "bias", "hidden", "cell"), given, strict=True))
-        if _native("LSTM", False, {**tensors, **dict(zip(names, made, strict=True))}, reverse):
+        if _native("LSTM", False, reverse, (*_LSTM, "cells", "last_cell", "used"), *given, *made):
             return tuple(made)
     return lstm_layer.body(*given, reverse)
 
@@ -181,9 +187,7 @@ def _lstm_outputs_kernel(
     _check("lstm_layer_outputs", 4, *given)
     if _quick(*given):
         made = _made(products, (products._sizes[0], *hidden._sizes), hidden._sizes, hidden._sizes)
-        tensors = dict(zip(("products", "weight", "bias", "hidden", "cell"), given, strict=True))
-        tensors |= dict(zip(("outputs", "last", "last_cell"), made, strict=True))
-        if _native("LSTM", False, tensors, reverse):
+        if _native("LSTM", False, reverse, (*_LSTM, "last_cell"), *given, *made):
             return tuple(made)
     return lstm_layer_outputs.body(*given, reverse)
 
@@ -208,10 +212,7 @@ def _lstm_backward_kernel(
     given = grad_outputs, grad_last, grad_last_cell, cells, used, weight, cell
     if grad_cells is None and grad_used is None and _quick(*given):
         made = _made(used, used._sizes, cell._sizes, cell._sizes)
-        names = ("grad_outputs", "grad_last", "grad_last_cell", "cells", "used", "weight", "cell")
-        tensors: dict[str, Tensor | None] = dict(zip(names, given, strict=True))
-        tensors |= dict(zip(("of_products", "of_hidden", "of_cell"), made, strict=True))
-        if _native("LSTM", True, tensors, reverse):
+        if _native("LSTM", True, reverse, (*_LSTM_GRADS, "of_products", "of_hidden", "of_cell"), *given, *made):
             return tuple(made)
     grads = grad_outputs, grad_last, grad_cells, grad_last_cell, grad_used
     return lstm_layer_backward.body(*grads, cells, used, weight, cell, reverse)
@@ -264,9 +265,7 @@ def _gru_kernel(
     if _quick(*given):
         sizes, steps = hidden._sizes, products._sizes[0]
         made = _made(products, (steps, *sizes), sizes, products._sizes, products._sizes)
-        tensors = dict(zip(("products", "weight", "bias", "hidden"), given, strict=True))
-        tensors |= dict(zip(("outputs", "last", "used", "from_hidden"), made, strict=True))
-        if _native("GRU", False, tensors, reverse):
+        if _native("GRU", False, reverse, (*_RNN, "used", "from_hidden"), *given, *made):
             return tuple(made)
     return gru_layer.body(*given, reverse)
 
@@ -299,9 +298,7 @@ def _gru_outputs_kernel(
     _check("gru_layer_outputs", 3, *given)
     if _quick(*given):
         made = _made(products, (products._sizes[0], *hidden._sizes), hidden._sizes)
-        tensors = dict(zip(("products", "weight", "bias", "hidden"), given, strict=True))
-        tensors |= dict(zip(("outputs", "last"), made, strict=True))
-        if _native("GRU", False, tensors, reverse):
+        if _native("GRU", False, reverse, _RNN, *given, *made):
             return tuple(made)
     return gru_layer_outputs.body(*given, reverse)
 
@@ -326,10 +323,7 @@ def _gru_backward_kernel(
     given = grad_outputs, grad_last, outputs, used, from_hidden, weight, hidden
     if grad_used is None and grad_from_hidden is None and _quick(*given):
         made = _made(used, used._sizes, used._sizes, hidden._sizes)
-        names = ("grad_outputs", "grad_last", "outputs", "used", "from_hidden", "weight", "hidden")
-        tensors: dict[str, Tensor | None] = dict(zip(names, given, strict=True))
-        tensors |= dict(zip(("of_products", "of_from_hidden", "of_hidden"), made, strict=True))
-        if _native("GRU", True, tensors, reverse):
+        if _native("GRU", True, reverse, (*_GRU_GRADS, "of_products", "of_from_hidden", "of_hidden"), *given, *made):
             return tuple(made)
     grads = grad_outputs, grad_last, grad_used, grad_from_hidden
     return gru_layer_backward.body(*grads, outputs, used, from_hidden, weight, hidden, reverse)
@@ -389,9 +383,7 @@ def _rnn_kernel(
     _check("rnn_layer", 1, *given)
     if _quick(*given):
         made = _made(products, products._sizes, hidden._sizes)
-        tensors = dict(zip(("products", "weight", "bias", "hidden"), given, strict=True))
-        tensors |= dict(zip(("outputs", "last"), made, strict=True))
-        if _native(_rnn_mode(relu), False, tensors, reverse):
+        if _native(_rnn_mode(relu), False, reverse, _RNN, *given, *made):
             return tuple(made)
     return rnn_layer.body(*given, relu, reverse)
 
@@ -421,9 +413,7 @@ def _rnn_backward_kernel(
     given = grad_outputs, grad_last, outputs, weight
     if _quick(*given):
         made = _made(outputs, outputs._sizes, outputs._sizes[1:])
-        tensors = dict(zip(("grad_outputs", "grad_last", "outputs", "weight"), given, strict=True))
-        tensors |= dict(zip(("of_products", "of_hidden"), made, strict=True))
-        if _native(_rnn_mode(relu), True, tensors, reverse):
+        if _native(_rnn_mode(relu), True, reverse, (*_RNN_GRADS, "of_products", "of_hidden"), *given, *made):
             return tuple(made)
     return rnn_layer_backward.body(*given, relu, reverse)
 
