@@ -270,6 +270,42 @@ def test_parameters_and_states_in_other_layouts(name: str, native_calls: list[An
         oracle.close(have.detach().numpy(), want.detach().numpy(), "recurrent")
 
 
+@pytest.mark.parametrize("name", KINDS)
+def test_weights_made_of_other_parameters(name: str, native_calls: list[Any]) -> None:
+    """By a parametrization, and by whoever puts a tensor in the place of a parameter."""
+    theirs, ours = _pair(name, "float64", 3, 5, num_layers=2)
+    x = np.random.default_rng(0).standard_normal((2, 4, 3))
+    found = []
+    for lib, module in ((opweave, ours), (torch, theirs)):
+        lib.nn.utils.parametrizations.weight_norm(module, "weight_hh_l0")
+        raw = module.weight_hh_l1
+        del module._parameters["weight_hh_l1"]
+        module.register_parameter("raw", raw)
+        module.weight_hh_l1 = raw * 0.5
+        out, last = module(lib.from_numpy(x))
+        (out * out).sum().backward()
+        grads = {key: p.grad for key, p in module.named_parameters()}
+        found.append([out, *_states(last), *[grads[key] for key in sorted(grads)]])
+    assert len(native_calls) == 4
+    for have, want in zip(*found, strict=True):
+        oracle.close(have.detach().numpy(), want.detach().numpy(), "recurrent")
+
+
+def test_a_parametrization_runs_once_a_call() -> None:
+    ours, count = opweave.nn.GRU(3, 4), []
+
+    class Noted(opweave.nn.Module):
+        def forward(self, weight: Any) -> Any:
+            count.append(1)
+            return weight * 2
+
+    opweave.nn.utils.parametrize.register_parametrization(ours, "weight_ih_l0", Noted())
+    count.clear()
+    ours(opweave.randn(5, 2, 3))
+    assert len(count) == 1
+    assert [t.shape for t in ours.all_weights[0]] == [(12, 3), (12, 4), (12,), (12,)]
+
+
 def test_what_does_not_fit_is_refused() -> None:
     ops = opweave.ops.opweave
     products, weight, state = opweave.randn(3, 2, 20), opweave.randn(20, 5), opweave.randn(2, 5)
