@@ -93,7 +93,8 @@ def _plus(a: Tensor | None, b: Tensor | None) -> Tensor | None:
 
 
 def _sure(t: Tensor | None, like: Tensor) -> Tensor:
-    return aten.zeros_like.default(like) if t is None else t
+    """A row-major gradient, as native code gives it; zeros where there is none."""
+    return aten.contiguous.default(aten.zeros_like.default(like) if t is None else t)
 
 
 def _before(outputs: Tensor, first: Tensor, reverse: bool) -> Tensor:
@@ -177,7 +178,7 @@ def lstm_layer(
         hidden, cell, used = ops.opweave.lstm_cell.default(gates, cell)
         found[at] = hidden, cell, used
     outputs, cells, used = (aten.stack.default(list(each)) for each in zip(*found, strict=True))
-    return outputs, aten.clone.default(hidden), cells, aten.clone.default(cell), used
+    return outputs, aten.contiguous.default(hidden), cells, aten.contiguous.default(cell), used
 
 
 def _lstm_outputs_kernel(
@@ -288,7 +289,7 @@ def gru_layer(
         hidden, used = ops.opweave.gru_cell.default(inputs[at], product, hidden)
         found[at] = hidden, used, product
     outputs, used, kept = (aten.stack.default(list(each)) for each in zip(*found, strict=True))
-    return outputs, aten.clone.default(hidden), used, kept
+    return outputs, aten.contiguous.default(hidden), used, kept
 
 
 def _gru_outputs_kernel(
@@ -404,7 +405,7 @@ def rnn_layer(
     bend: Callable[[Tensor], Tensor] = aten.relu.default if relu else aten.tanh.default
     for at in _order(count, reverse):
         found[at] = hidden = bend(aten.add.Tensor(inputs[at], _linear(hidden, weight, bias)))
-    return aten.stack.default(found), aten.clone.default(hidden)
+    return aten.stack.default(found), aten.contiguous.default(hidden)
 
 
 def _rnn_backward_kernel(
