@@ -24,6 +24,10 @@ def _supply_sampling(grid_sampling: _typing.Any) -> None:
     grid_sampling.native.supply(lambda *args: _load_heavy("opweave.codegen.grid_sampling").run(*args))
 
 
+def _supply_layers(recurrent_layers: _typing.Any) -> None:
+    recurrent_layers.native.supply(lambda *args: _load_heavy("opweave.codegen.recurrent").run(*args))
+
+
 def _supply_draws(philox: _typing.Any) -> None:
     philox.native.supply(lambda *args: _load_heavy("opweave.codegen.eager_random").fill(*args))
 
@@ -137,7 +141,7 @@ with _deferred(patient=False), _uncollected():
         _combining.native_within.supply(lambda *args: _load_heavy("opweave.codegen.combining").within(*args))
         _families.when_run(
             matmul=_supply_products, convolution=_supply_convolutions, grid_sampling=_supply_sampling,
-            philox=_supply_draws,
+            philox=_supply_draws, recurrent_layers=_supply_layers,
         )  # fmt: skip
     if _os.environ.get("OPWEAVE_LOGS"):  # kernels are compiled and launched without the compiler, too
         _importlib.import_module("opweave.runtime.logging")

@@ -179,6 +179,10 @@ PACKETS = {
         "channel_shuffle/s repeat_interleave/s"
     ),
     "recurrent": "opweave::lstm_cell opweave::lstm_cell_backward opweave::gru_cell opweave::gru_cell_backward",
+    "recurrent_layers": (
+        "opweave::lstm_layer opweave::lstm_layer_outputs opweave::lstm_layer_backward opweave::gru_layer "
+        "opweave::gru_layer_outputs opweave::gru_layer_backward opweave::rnn_layer opweave::rnn_layer_backward"
+    ),
     "reduction": (
         "sum/s mean/s prod/s amax/s amin/s max/sn min/sn any/s all/s argmax/s argmin/s aminmax/sn logsumexp/s "
         "count_nonzero/smi nansum/s nanmean/s"

@@ -18,6 +18,7 @@ from opweave.registry.tensor import Tensor, describe
 
 aten = ops.aten
 step: Any = families.family("cells").step
+_layers: Any = families.family("recurrent_layers")
 #: Rows of weights for each hidden number.
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
@@ -108,8 +109,20 @@ class RNNBase(Module):
     @property
     def all_weights(self) -> list[list[Parameter]]:
         """The parameters of each layer and direction."""
-        suffixes = [s for layer in range(self.num_layers) for s in self._suffixes(layer)]
-        return [[p for n, p in self._parameters.items() if n.endswith(s) and p is not None] for s in suffixes]
+        return [[p for p in own if p is not None] for own in self._weights().values()]
+
+    def _weights(self) -> dict[str, tuple[Any, ...]]:
+        """(weight_ih, weight_hh, bias_ih, bias_hh, weight_hr) of each layer and direction, None where there is none.
+
+        They are attributes, which may be made of other parameters each time (`nn.utils.parametrize`).
+        """
+        wanted = {"weight_ih": True, "weight_hh": True, "bias_ih": self.bias, "bias_hh": self.bias,
+                  "weight_hr": self.proj_size > 0}  # fmt: skip
+        return {
+            suffix: tuple([getattr(self, f"{name}{suffix}") if is_there else None for name, is_there in wanted.items()])
+            for layer in range(self.num_layers)
+            for suffix in self._suffixes(layer)
+        }
 
     def reset_parameters(self) -> None:
         """Draw the parameters anew, uniform within ±1 / sqrt(hidden_size)."""
@@ -138,8 +151,7 @@ class RNNBase(Module):
                 )
         return state
 
-    def _check_dtype(self, input: Tensor) -> None:
-        weight: Any = self._parameters["weight_ih_l0"]
+    def _check_dtype(self, input: Tensor, weight: Tensor) -> None:
         if input._dtype is not weight._dtype and not is_on(input._device.type):
             raise DomainError(
                 f"RNN input dtype ({input._dtype}) does not match weight dtype ({weight._dtype})", got=describe(input),
@@ -147,20 +159,18 @@ class RNNBase(Module):
             )  # fmt: skip
 
     def _layer(
-        self, steps: list[Tensor], joined: Tensor, suffix: str, state: tuple[Tensor, ...], reverse: bool
+        self, steps: list[Tensor], joined: Tensor, own: tuple[Any, ...], state: tuple[Tensor, ...], reverse: bool
     ) -> tuple[list[Tensor], tuple[Tensor, ...]]:
         """One layer in one direction: what it gives at each step, and the last state; `joined` has all steps' rows.
 
         Batches may get smaller from step to step, as in a packed sequence: state of those that end is kept.
         """
-        own = self._parameters
-        weight, b_ih = own[f"weight_hh{suffix}"], own.get(f"bias_ih{suffix}")
-        b_hh, projection = own.get(f"bias_hh{suffix}"), own.get(f"weight_hr{suffix}")
+        w_ih, weight, b_ih, b_hh, projection = own
         if self.mode != "GRU" and b_ih is not None:
             # Only the sum of both is ever used: added at the steps, it takes no pass over all products.
             b_ih, b_hh = None, aten.add.Tensor(b_ih, b_hh)
         counts = [t._sizes[0] for t in steps]
-        products = F.linear(joined, own[f"weight_ih{suffix}"], b_ih)  # type: ignore[arg-type]
+        products = F.linear(joined, w_ih, b_ih)
         from_input = aten.split_with_sizes.default(products, counts)
         found: list[Any] = [None] * len(steps)
         begin = state
@@ -175,7 +185,7 @@ class RNNBase(Module):
                 later = [_rows(t, count, counts[at]) for t in begin]
                 now = tuple([aten.cat.default([t, more]) for t, more in zip(now, later, strict=True)])
             count = counts[at]
-            now = step(self.mode, from_input[at], F.linear(now[0], weight, b_hh), now)  # type: ignore[arg-type]
+            now = step(self.mode, from_input[at], F.linear(now[0], weight, b_hh), now)
             if projection is not None:
                 now = (F.linear(now[0], projection), *now[1:])
             found[at] = now[0]
@@ -183,7 +193,7 @@ class RNNBase(Module):
         return found, tuple([aten.cat.default(list(parts)) if ended else parts[0] for parts in zip(*last, strict=True)])
 
     def _run(
-        self, steps: list[Tensor], joined: Tensor, state: tuple[Tensor, ...]
+        self, steps: list[Tensor], joined: Tensor, state: tuple[Tensor, ...], weights: dict[str, tuple[Any, ...]]
     ) -> tuple[list[Tensor], tuple[Tensor, ...]]:
         """All layers over steps, whose rows `joined` has; `state` is (layers · directions, batch, width) each."""
         last: list[Any] = []
@@ -191,7 +201,7 @@ class RNNBase(Module):
             found: list[Any] = []
             for suffix in self._suffixes(layer):
                 first = tuple([aten.select.int(t, 0, len(last)) for t in state])
-                outputs, end = self._layer(steps, joined, suffix, first, suffix.endswith("_reverse"))
+                outputs, end = self._layer(steps, joined, weights[suffix], first, suffix.endswith("_reverse"))
                 found.append(outputs)
                 last.append(end)
             pairs: list[Any] = list(zip(*found, strict=True))
@@ -201,6 +211,36 @@ class RNNBase(Module):
             if layer < self.num_layers - 1:
                 joined = aten.cat.default(steps)
         return steps, tuple([aten.stack.default(list(parts)) for parts in zip(*last, strict=True)])
+
+    def _run_joined(
+        self, joined: Tensor, length: int, state: tuple[Tensor, ...], weights: dict[str, tuple[Any, ...]]
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """`_run` over so many steps of equal batches, a layer in one direction by one op; outputs are one tensor."""
+        last: list[Any] = []
+        found: Any = None
+        for layer in range(self.num_layers):
+            outputs: list[Tensor] = []
+            for suffix in self._suffixes(layer):
+                first = tuple([aten.select.int(t, 0, len(last)) for t in state])
+                w_ih, w_hh, b_ih, b_hh, _ = weights[suffix]
+                if self.mode != "GRU" and b_ih is not None:
+                    b_ih, b_hh = None, aten.add.Tensor(b_ih, b_hh)
+                products = F.linear(joined, w_ih, b_ih)
+                products = aten.view.default(products, [length, -1, products._sizes[-1]])
+                reverse = suffix.endswith("_reverse")
+                output, end = _layers.layer(self.mode, products, w_hh, b_hh, first, reverse)
+                outputs.append(output)
+                last.append(end)
+            found = aten.cat.default(outputs, -1) if len(outputs) > 1 else outputs[0]
+            if layer == self.num_layers - 1:
+                # What the op gave is kept for its gradient, and users may write to what they get.
+                found = aten.clone.default(found) if len(outputs) == 1 and found.requires_grad else found
+            else:
+                if self.dropout and self.training:
+                    # Step by step, as ever, for the same numbers.
+                    found = aten.stack.default([F.dropout(t, self.dropout) for t in aten.unbind.int(found, 0)])
+                joined = aten.view.default(found, [-1, found._sizes[-1]])
+        return found, tuple([aten.stack.default(list(parts)) for parts in zip(*last, strict=True)])
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         """The outputs of the last layer at each step, and the last state of each layer.
@@ -232,7 +272,8 @@ class RNNBase(Module):
             raise ShapeError(
                 f"{type(self).__name__}: Expected sequence length to be larger than 0 in RNN", got=describe(input)
             )
-        self._check_dtype(input)
+        weights = self._weights()
+        self._check_dtype(input, weights["_l0"][0])
         alone = input.ndim == 2
         if alone:
             input = aten.unsqueeze.default(input, 1)
@@ -242,8 +283,13 @@ class RNNBase(Module):
         batch = input._sizes[1]
         state = self._zeros(batch, input) if state is None else self._checked(state, batch)
         joined = aten.reshape.default(input, [-1, self.input_size])
-        steps, last = self._run(list(aten.unbind.int(input, 0)), joined, state)
-        output = aten.stack.default(steps, 1 if self.batch_first and not alone else 0)
+        turned = self.batch_first and not alone
+        if not self.proj_size and _layers.takes(joined, *state, *(t for own in weights.values() for t in own)):
+            output, last = self._run_joined(joined, input._sizes[0], state, weights)
+            output = aten.contiguous.default(aten.transpose.int(output, 0, 1)) if turned else output
+        else:
+            steps, last = self._run(list(aten.unbind.int(input, 0)), joined, state, weights)
+            output = aten.stack.default(steps, 1 if turned else 0)
         if alone:
             output, last = aten.squeeze.dim(output, 1), tuple([aten.squeeze.dim(t, 1) for t in last])
         return output, last if self.mode == "LSTM" else last[0]
@@ -255,7 +301,8 @@ class RNNBase(Module):
         elif input.sorted_indices is not None:
             state = tuple([aten.index_select.default(t, 1, input.sorted_indices) for t in state])
         self._checked(state, counts[0])
-        steps, last = self._run(list(aten.split_with_sizes.default(input.data, counts)), input.data, state)
+        steps = list(aten.split_with_sizes.default(input.data, counts))
+        steps, last = self._run(steps, input.data, state, self._weights())
         if input.unsorted_indices is not None:
             last = tuple([aten.index_select.default(t, 1, input.unsorted_indices) for t in last])
         output = input._replace(data=aten.cat.default(steps))
