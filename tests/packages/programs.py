@@ -192,6 +192,51 @@ def sparse_maxima(torch: Any) -> Found:
     return found
 
 
+def probabilistic_programs(torch: Any) -> Found:
+    import pyro
+    import pyro.distributions as dist
+    import pyro.infer
+
+    seen = draw(torch, 20, seed=1) + 1
+    pyro.clear_param_store()
+
+    def model() -> None:
+        place = pyro.sample("place", dist.Normal(0.0, 1.0))
+        scale = pyro.sample("scale", dist.Gamma(2.0, 2.0))
+        with pyro.plate("all", 20):
+            pyro.sample("seen", dist.Normal(place, scale), obs=seen)
+
+    def guide() -> None:
+        pyro.sample("place", dist.Delta(pyro.param("at", torch.tensor(0.1))))
+        size = pyro.param("size", torch.tensor(0.5), constraint=dist.constraints.positive)
+        pyro.sample("scale", dist.Delta(size))
+
+    fit = pyro.infer.SVI(model, guide, pyro.optim.Adam({"lr": 0.05}), pyro.infer.Trace_ELBO())
+    losses = torch.tensor([fit.step() for _ in range(20)])
+    chain = pyro.infer.MCMC(
+        pyro.infer.HMC(model, step_size=0.1, num_steps=3), num_samples=3, warmup_steps=2, disable_progbar=True
+    )
+    chain.run()
+    drawn = {name: torch.tensor(value.shape) for name, value in chain.get_samples().items()}
+    return {"losses": losses, "at": pyro.param("at"), "size": pyro.param("size"), **drawn}
+
+
+def explanations(torch: Any) -> Found:
+    from captum import attr
+
+    nn = torch.nn
+    model = filled(torch, nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 36, 3)))
+    x = draw(torch, 2, 1, 8, 8, seed=2).requires_grad_()
+    ways: dict[str, tuple[Any, dict[str, Any]]] = {
+        "integrated": (attr.IntegratedGradients(model), {"n_steps": 20}), "saliency": (attr.Saliency(model), {}),
+        "lift": (attr.DeepLift(model), {}), "map": (attr.LayerGradCam(model, model[0]), {}),
+        "covered": (attr.Occlusion(model), {"sliding_window_shapes": (1, 4, 4), "strides": (1, 2, 2)}),
+        "conducted": (attr.LayerConductance(model, model[1]), {"n_steps": 5}),
+        "guided": (attr.GuidedBackprop(model), {}),
+    }  # fmt: skip
+    return {name: way.attribute(x, target=1, **options) for name, (way, options) in ways.items()}
+
+
 # ---- trainers --------------------------------------------------------------------------------------------------------
 
 
@@ -452,6 +497,7 @@ PROGRAMS: dict[str, Callable[[Any], Found]] = {
     f.__name__: f
     for f in (
         differential_equations, gaussian_processes, flows, images, metrics, graphs, diffusion, sparse_maxima,
+        probabilistic_programs, explanations,
         optimizers, ignite_trainer, accelerate_trainer, skorch_trainer, lightning_trainer, transformers_trainer,
         low_rank_adapters, keras_models,
     )
