@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opweave.registry.errors import ArgumentError
+from opweave.registry.interrupts import let_through
 
 
 class ProcessRaisedException(Exception):  # PyTorch's name
@@ -77,7 +78,8 @@ def _run(function: Callable[..., Any], index: int, args: tuple[Any, ...], errors
         function(index, *args)
     except KeyboardInterrupt:
         pass  # the parent was interrupted, too
-    except Exception:
+    except Exception as error:
+        let_through(error)
         errors.send(traceback.format_exc())
         raise SystemExit(1) from None
 
