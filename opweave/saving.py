@@ -168,7 +168,15 @@ def load(f: File, map_location: Device | str | None = None, *, weights_only: boo
             "load: the file has an object that only running code of it can make", got=f"{f}: {error}",
             hint="load(f, weights_only=False), if you trust the file as you do a program",
         ) from None  # fmt: skip
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, EOFError) as error:
+    except (
+        zipfile.BadZipFile,
+        pickle.UnpicklingError,
+        KeyError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        EOFError,
+    ) as error:
         let_through(error)
         raise ArgumentError(
             "load: this is no file of opweave.save, or a damaged one", got=f"{f}: {error}",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +114,18 @@ def test_what_is_refused_is_not_run(tmp_path: Path) -> None:
 def test_what_cannot_be_pickled_is_refused(value: Any) -> None:
     with pytest.raises(ArgumentError, match="can be saved"):
         opweave.save(value, io.BytesIO())
+
+
+@pytest.mark.parametrize("pickled", ["AAAA", "!!", 3, ""])
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_damaged_pickles(pickled: Any, weights_only: bool) -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        tree = {"object": "somewhere.Thing", "pickle": pickled}
+        archive.writestr("tree.json", json.dumps({"format": "opweave.save", "version": 1, "tree": tree}))
+    file.seek(0)
+    with pytest.raises(ArgumentError, match=r"only running code" if weights_only else r"no file of opweave\.save"):
+        opweave.load(file, weights_only=weights_only)
 
 
 def test_files_as_storages(tmp_path: Path) -> None:
