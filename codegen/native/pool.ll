@@ -29,6 +29,11 @@ declare i32 @pthread_cond_broadcast(ptr)
 declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)
 declare i64 @llvm.fptosi.sat.i64.f64(double)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare i64 @llvm.ctpop.i64(i64)
+declare i32 @sched_getcpu()
+declare i32 @pthread_getaffinity_np(i64, i64, ptr)
+declare i32 @pthread_setaffinity_np(i64, i64, ptr)
 
 @threads = internal global i64 1, align 64     ; wanted, the caller included
 @owner   = internal global i64 0, align 64     ; process id of whoever runs a job, 0: nobody
@@ -46,6 +51,7 @@ declare i64 @llvm.fptosi.sat.i64.f64(double)
 @gy    = internal global i32 0
 @gz    = internal global i32 0
 @limit = internal global i64 0                 ; helpers that may join
+@opened = internal global i64 0                ; when it was opened, until helpers have come or were moved; 0: then
 @shares = internal global i64 1                ; the programs are in so many parts, one for each thread
 
 ; of each part the first program that nobody has taken, and where it ends
@@ -54,6 +60,10 @@ declare i64 @llvm.fptosi.sat.i64.f64(double)
 @active = internal global i64 0, align 128     ; helpers that may be looking at the job
 @open   = internal global i64 0, align 128     ; 1 while the job takes helpers
 @epoch  = internal global i64 0                ; number of jobs so far
+
+; of each helper its thread, and the last job that it came to
+@known = internal global [@ALL@ x { i64, i64 }] zeroinitializer, align 64
+@here = internal global [1024 x i64] zeroinitializer, align 64   ; the last job that a thread began to work on there
 
 @mutex    = internal global [128 x i8] zeroinitializer, align 128
 @wakeup   = internal global [128 x i8] zeroinitializer, align 128
@@ -111,6 +121,105 @@ define i32 @opweave_poll(ptr %since) {
   ret i32 %result
 }
 
+; A helper may wait for its turn on this very processor, where the system woke it: those that have not come a while after
+; the job was opened are moved to another, once a job.
+define internal void @hurry() {
+entry:
+  %since = load i64, ptr @opened
+  %told = icmp ne i64 %since, 0
+  br i1 %told, label %look, label %out
+look:
+  %came = load atomic i64, ptr @joined monotonic, align 8
+  %limit = load i64, ptr @limit
+  %all = icmp sge i64 %came, %limit
+  br i1 %all, label %forget, label %wait
+wait:
+  %time = call i64 @now()
+  %waited = sub i64 %time, %since
+  %late = icmp sgt i64 %waited, @LATE_NS@
+  br i1 %late, label %search, label %out
+search:
+  %job = load i64, ptr @epoch
+  %numbers = load atomic i64, ptr @numbered monotonic, align 8
+  %most = call i64 @llvm.smin.i64(i64 %numbers, i64 @PARTS@)
+  br label %each
+each:
+  %k = phi i64 [ 1, %search ], [ %k1, %next ]
+  %moved = phi i64 [ 0, %search ], [ %moved.1, %next ]
+  %few = icmp slt i64 %moved, 4
+  %more = icmp slt i64 %k, %most
+  %on = and i1 %few, %more
+  br i1 %on, label %ask, label %forget
+ask:
+  %thread.p = getelementptr { i64, i64 }, ptr @known, i64 %k
+  %thread = load atomic i64, ptr %thread.p monotonic, align 8
+  %last.p = getelementptr { i64, i64 }, ptr %thread.p, i64 0, i32 1
+  %last = load atomic i64, ptr %last.p monotonic, align 8
+  %is = icmp ne i64 %thread, 0
+  %away = icmp ne i64 %last, %job
+  %absent = and i1 %is, %away
+  br i1 %absent, label %move, label %next
+move:
+  call void @move(i64 %thread)
+  br label %next
+next:
+  %one = phi i64 [ 0, %ask ], [ 1, %move ]
+  %moved.1 = add i64 %moved, %one
+  %k1 = add i64 %k, 1
+  br label %each
+forget:
+  store i64 0, ptr @opened
+  br label %out
+out:
+  ret void
+}
+
+; have a thread on another processor than this one, if it may run on enough of them
+define internal void @move(i64 %thread) noinline {
+entry:
+  %all = alloca [16 x i64], align 16
+  %others = alloca [16 x i64], align 16
+  %cpu.i = call i32 @sched_getcpu()
+  %known = icmp ult i32 %cpu.i, 1024
+  br i1 %known, label %ask, label %out
+ask:
+  %cpu = zext i32 %cpu.i to i64
+  call void @llvm.memset.p0.i64(ptr %all, i8 0, i64 128, i1 false)
+  %failed = call i32 @pthread_getaffinity_np(i64 %thread, i64 128, ptr %all)
+  %fine = icmp eq i32 %failed, 0
+  br i1 %fine, label %count, label %out
+count:
+  %i = phi i64 [ 0, %ask ], [ %i.1, %count ]
+  %sum = phi i64 [ 0, %ask ], [ %sum.1, %count ]
+  %word.p = getelementptr i64, ptr %all, i64 %i
+  %word = load i64, ptr %word.p
+  %other.p = getelementptr i64, ptr %others, i64 %i
+  store i64 %word, ptr %other.p
+  %bits = call i64 @llvm.ctpop.i64(i64 %word)
+  %sum.1 = add i64 %sum, %bits
+  %i.1 = add i64 %i, 1
+  %more = icmp ult i64 %i.1, 16
+  br i1 %more, label %count, label %judge
+judge:
+  %threads = load atomic i64, ptr @threads monotonic, align 8
+  %room = icmp uge i64 %sum.1, %threads
+  br i1 %room, label %go, label %out
+go:
+  %w = lshr i64 %cpu, 6
+  %b = and i64 %cpu, 63
+  %bit = shl i64 1, %b
+  %mask = xor i64 %bit, -1
+  %own.p = getelementptr i64, ptr %others, i64 %w
+  %own = load i64, ptr %own.p
+  %rest = and i64 %own, %mask
+  store i64 %rest, ptr %own.p
+  %away = call i32 @pthread_setaffinity_np(i64 %thread, i64 128, ptr %others)
+  %anywhere = call i32 @pthread_setaffinity_np(i64 %thread, i64 128, ptr %all)
+  br label %out
+out:
+  ret void
+}
+
 ; take chunks until none is left, first of one's own part, which is the same from job to job, so that what one made lies
 ; in the caches of who reads it; true if the job was stopped, which only its owner, who has a `since`, can do
 define internal i1 @work(ptr %since, i64 %own) {
@@ -146,6 +255,7 @@ run:
   call void %code(ptr %args, i64 %from, i64 %to, i32 %gx, i32 %gy, i32 %gz)
   br i1 %helps, label %take, label %check
 check:
+  call void @hurry()
   %stop = call i1 @stopped(ptr %since)
   br i1 %stop, label %halt, label %take
 halt:
@@ -189,10 +299,35 @@ out:
   ret i64 %to
 }
 
+; Note that a thread of a job is on this processor; one that finds another there goes to where there may be none.
+define internal void @spread_out(i64 %job) {
+entry:
+  %cpu.i = call i32 @sched_getcpu()
+  %known = icmp ult i32 %cpu.i, 1024
+  br i1 %known, label %note, label %out
+note:
+  %cpu = zext i32 %cpu.i to i64
+  %mark = getelementptr [1024 x i64], ptr @here, i64 0, i64 %cpu
+  %before = atomicrmw xchg ptr %mark, i64 %job monotonic
+  %shared = icmp eq i64 %before, %job
+  br i1 %shared, label %leave, label %out
+leave:
+  %self = call i64 @pthread_self()
+  call void @move(i64 %self)
+  br label %out
+out:
+  ret void
+}
+
 define internal ptr @helper(ptr %start) {
 entry:
   %first = ptrtoint ptr %start to i64
   %own = atomicrmw add ptr @numbered, i64 1 monotonic
+  %place = call i64 @llvm.smin.i64(i64 %own, i64 @PARTS@)   ; the last one is of those that are too many to be known
+  %known.p = getelementptr { i64, i64 }, ptr @known, i64 %place
+  %came.p = getelementptr { i64, i64 }, ptr %known.p, i64 0, i32 1
+  %self = call i64 @pthread_self()
+  store atomic i64 %self, ptr %known.p monotonic, align 8
   br label %idle
 idle:
   %seen = phi i64 [ %first, %entry ], [ %new, %left ]
@@ -234,6 +369,8 @@ ticket:
   %wanted = icmp slt i64 %t, %limit
   br i1 %wanted, label %help, label %left
 help:
+  store atomic i64 %new, ptr %came.p monotonic, align 8
+  call void @spread_out(i64 %new)
   %stopped = call i1 @work(ptr null, i64 %own)
   br label %left
 left:
@@ -259,6 +396,7 @@ settle:                                        ; first use, or a child that inhe
   store atomic i64 0, ptr @open seq_cst, align 8
   store atomic i64 0, ptr @helpers monotonic, align 8
   store atomic i64 1, ptr @numbered monotonic, align 8
+  call void @llvm.memset.p0.i64(ptr @known, i8 0, i64 @KNOWN_BYTES@, i1 false)
   store i64 %pid, ptr @home
   br label %count
 count:
@@ -513,10 +651,14 @@ parted:                                        ; whole chunks to each part
   %p.more = icmp slt i64 %p1, %shares
   br i1 %p.more, label %parted, label %opened
 opened:
+  %last = load i64, ptr @epoch
+  %job = add i64 %last, 1
+  call void @spread_out(i64 %job)
   store atomic i64 1, ptr @open seq_cst, align 8
   %number = atomicrmw add ptr @epoch, i64 1 seq_cst
   call void @rouse(i64 %limit)
   %together = call i64 @now()
+  store i64 %together, ptr @opened
   %halted = call i1 @work(ptr %since, i64 0)
   call void @close()
   %tickets = load atomic i64, ptr @joined monotonic, align 8

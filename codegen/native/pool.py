@@ -10,6 +10,10 @@ Jobs that are too short to be worth a helper run on the caller alone; for one th
 after a job, less is worth it than for one that sleeps. How long a program takes is measured, not guessed: each kernel
 remembers its last figure, and a launch that seems short first runs a few programs by itself.
 
+The system may wake a helper on the processor of the thread that woke it, and leave both there while another is free, for
+tens of milliseconds. So a helper that finds a thread of its job on its processor moves to another, and its caller moves
+those that do not come. They may run wherever they might before.
+
 One job runs at a time; a thread that finds the pool taken runs its job alone. After a fork the pool belongs to a
 process id that is not the child's, by which the child knows to start threads of its own. The handler of a signal may
 fork in the middle of a job: helpers finish what they are on before, and the rest is the forking thread's in both.
@@ -27,13 +31,14 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from opweave.codegen import native as native_code
 from opweave.codegen.native import functions, objects
 from opweave.registry import forking
 from opweave.registry.errors import ArgumentError
+from opweave.registry.interrupts import contextmanager
 
 TINY_NS = 2e3
 """A kernel of one program that took less is not timed again as long as it is about that short."""
@@ -46,6 +51,8 @@ READY_NS = 5e3
 PARALLEL_NS = 100e3
 """Expected work from which helpers are woken without a probe."""
 
+LATE_NS = 30e3
+"""Time after which a helper that was woken for a job should have come to it."""
 CHECK_NS = 50e6
 """Time after which a job asks whether a signal has come."""
 PIECE_NS = 5e6
@@ -70,6 +77,7 @@ def source(of: str | None = None) -> str:
         "PIECE_NS": f"{PIECE_NS:e}",
         "CHUNK_NS": f"{_CHUNK_NS:e}",
         "CHECK_NS": int(CHECK_NS),
+        "LATE_NS": int(LATE_NS),
         "SPINS": _SPINS,
         "SIG_SETMASK": int(signal.SIG_SETMASK),
         "STACK_BYTES": _STACK_BYTES,
@@ -79,6 +87,8 @@ def source(of: str | None = None) -> str:
         "SERIAL_NS": f"{SERIAL_NS:e}",
         "CHUNKS_PER_THREAD": _CHUNKS_PER_THREAD,
         "PARTS": _PARTS,
+        "ALL": _PARTS + 1,
+        "KNOWN_BYTES": 16 * (_PARTS + 1),
     }
     numbers |= {name: int(getattr(signal, name)) for name in ("SIGSEGV", "SIGFPE", "SIGILL", "SIGBUS", "SIGABRT")}
     return native_code.source("clock", "ticks", "pause", "pool", numbers=numbers, of=of)
@@ -196,6 +206,18 @@ def set_num_threads(count: int) -> None:
         _threads = count
         if _native is not None:
             _native.set_threads(count)
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Run launches on their caller's thread only, as for measuring; `set_num_threads` waits meanwhile."""
+    made = native()
+    with _lock:
+        made.set_threads(1)
+        try:
+            yield
+        finally:
+            made.set_threads(_thread_count())
 
 
 def get_num_threads() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 import threading
 import time
@@ -15,6 +16,8 @@ import pytest
 from opweave.codegen.native import llvm, objects, pool
 from opweave.registry.errors import ArgumentError
 from tests.helpers import fork_server
+
+needs_proc = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 
 # Adds the program's number and the grid to a counter of its own, so that a program run twice or never shows.
 COUNT = """
@@ -62,6 +65,37 @@ done:
 }
 """
 
+# Each program spins for about as many turns as its second argument says, and notes the processor it was on.
+PLACE = """
+declare i32 @sched_getcpu()
+define void @place(ptr %args, i64 %start, i64 %end, i32 %gx, i32 %gy, i32 %gz) {
+entry:
+  %out = load ptr, ptr %args
+  br label %loop
+loop:
+  %i = phi i64 [ %start, %entry ], [ %next, %store ]
+  %turns = alloca i64
+  store volatile i64 0, ptr %turns
+  br label %spin
+spin:
+  %t = load volatile i64, ptr %turns
+  %t1 = add i64 %t, 1
+  store volatile i64 %t1, ptr %turns
+  %on = icmp slt i64 %t1, 30000
+  br i1 %on, label %spin, label %store
+store:
+  %cpu = call i32 @sched_getcpu()
+  %cpu64 = zext i32 %cpu to i64
+  %p = getelementptr i64, ptr %out, i64 %i
+  store i64 %cpu64, ptr %p
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %end
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+"""
+
 
 @pytest.fixture(scope="module")
 def count() -> objects.LoadedCode:
@@ -83,6 +117,36 @@ def restored_threads() -> Iterator[None]:
 def run(code: objects.LoadedCode, out: np.ndarray, programs: int, grid: tuple[int, int, int] | None = None) -> None:
     args = (ctypes.c_int64 * 1)(out.ctypes.data)
     pool.run(code.address(code.name), ctypes.addressof(args), programs, *(grid or (programs, 1, 1)))
+
+
+def affinities() -> dict[str, set[int]]:
+    return {task: os.sched_getaffinity(int(task)) for task in os.listdir("/proc/self/task")}
+
+
+@needs_proc
+@pytest.mark.parametrize("threads", [2, 5], ids="threads{}".format)
+def test_helpers_leave_the_processor_of_their_caller(threads: int):
+    place = objects.load(llvm.compile_object(PLACE, name="place"), ["place"])
+    pool.set_num_threads(threads)
+    out = np.zeros(400, np.int64)
+    allowed = os.sched_getaffinity(0)
+    run(place, out, 400)
+    before = affinities()
+    seen: set[int] = set()
+    try:
+        for cpu in sorted(allowed):
+            os.sched_setaffinity(threading.get_native_id(), {cpu})
+            for _ in range(20):
+                out[:] = -1
+                run(place, out, 400)
+                assert set(out.tolist()) <= allowed
+                seen |= set(out.tolist()) - {cpu}
+                time.sleep(0.001)  # helpers fall asleep, and are woken beside their caller, perhaps
+    finally:
+        os.sched_setaffinity(threading.get_native_id(), allowed)
+    assert seen or len(allowed) == 1
+    # They are not kept from any that they might use before.
+    assert {task: cpus for task, cpus in affinities().items() if task in before} == before
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -192,9 +256,6 @@ def test_environment_sets_the_default():
     assert script("print(pool.get_num_threads())", OPWEAVE_NUM_THREADS="7") == "7"
     told = "try: pool.get_num_threads()\nexcept ValueError: pass\nexcept Exception as e: print(e)"
     assert "OPWEAVE_NUM_THREADS" in script(told, OPWEAVE_NUM_THREADS="many")
-
-
-needs_proc = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 
 
 @needs_proc
