@@ -282,10 +282,13 @@ def convolve(
     operands = (out._sizes, out._strides), (a._sizes, a._strides), (b._sizes, b._strides)
     apart = None if bias is None else bias._strides
     places, added = (out.data_ptr(), a.data_ptr(), b.data_ptr()), 0 if bias is None else bias.data_ptr()
+    known = form, out._dtype, (*operands, apart), groups, tuple(map(tuple, steps))
+    plan = _plan(*known)
+    if plan is not None:
+        plan.run(places[1], places[2], places[0], added)
+        return
     function = _native(STORED[out._dtype]).call
-    for kind, (x, w, y), first, least, begin, _, *rest in _offsets(
-        form, out._dtype, (*operands, apart), groups, tuple(map(tuple, steps))
-    ):
+    for kind, (x, w, y), first, least, begin, _, *rest in _offsets(*known):
         function(kind, places[x] + first, places[w] + least, places[y] + begin, added, *rest)
 
 
@@ -294,6 +297,16 @@ def run(
     *steps: Sequence[int],
 ) -> None:  # fmt: skip
     """`convolve` of what is at addresses."""
+    planned = plan_of(form, dtype, out, a, b, bias, groups, steps)
+    if planned is not None:
+        planned.run(a[0], b[0], out[0], 0 if bias is None else bias[0])
+    else:
+        _make(form, dtype, out, a, b, bias, groups, steps)
+
+
+def _make(
+    form: str, dtype: DType, out: Operand, a: Operand, b: Operand, bias: Operand | None, groups: int, steps: Steps
+) -> None:
     function = _native(STORED[dtype]).call
     for words in words_of(form, dtype, out, a, b, bias, groups, steps):
         function(*words)
@@ -309,6 +322,50 @@ def _offsets(form: str, dtype: DType, operands: tuple[Any, ...], groups: int, st
         roles = (2, 0, 1) if form == "weight" else (0, 2, 1) if kind == _DEPTHWISE_ADJOINT else (1, 2, 0)
         found.append((kind, roles, *rest))
     return found
+
+
+def plan_of(
+    form: str, dtype: DType, out: Operand, a: Operand, b: Operand, bias: Operand | None, groups: int, steps: Steps
+) -> Any:
+    """The plan of oneDNN (`onednn.Plan`) that a convolution is made by; None where native code of one's own makes it.
+
+    The parameters are those of `words_of`; sizes may be symbols.
+    """
+    if not _has_library():
+        return None
+    layouts = [(tuple(sizes), tuple(strides)) for _, sizes, strides in (out, a, b)]
+    apart = None if bias is None else tuple(bias[2])
+    if any(type(n) is not int for n in itertools.chain(*itertools.chain(*layouts), apart or ())):
+        return None
+    return _plan(form, dtype, (*layouts, apart), groups, tuple(map(tuple, steps)))
+
+
+def _multiplications(form: str, out: Sequence[int], a: Sequence[int], b: Sequence[int]) -> int:
+    """Of a convolution or an adjoint: each number of a weight and each place that it is at."""
+    weight, places = (out, a) if form == "weight" else (b, out if form == "forward" else a)
+    return math.prod(weight) * places[0] * math.prod(places[2:])
+
+
+@functools.cache
+def _has_library() -> bool:
+    return load_heavy("opweave.codegen.onednn.library").where() is not None
+
+
+@functools.lru_cache(maxsize=1024)
+def _plan(form: str, dtype: DType, operands: tuple[Any, ...], groups: int, steps: tuple[tuple[int, ...], ...]) -> Any:
+    if not _has_library():
+        return None
+    out, a, b, bias = operands
+    if bias is not None and bias != (1,):
+        return None
+
+    def ours(a_at: int, b_at: int, out_at: int, bias_at: int) -> None:
+        added = None if bias is None else (bias_at, (out[0][1],), bias)
+        _make(form, dtype, (out_at, *out), (a_at, *a), (b_at, *b), added, groups, steps)
+
+    onednn = load_heavy("opweave.codegen.onednn")
+    problem = onednn.Problem(form, dtype, out, a, b, bias is not None, groups, steps)
+    return onednn.plan_of(problem, _multiplications(form, out[0], a[0], b[0]), ours)
 
 
 def address(dtype: DType) -> int:

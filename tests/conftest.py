@@ -15,6 +15,8 @@ from typing import Any
 
 # What the compiler makes is checked between its steps, in subprocesses too; read when it is imported.
 os.environ.setdefault("OPWEAVE_VERIFY", "1")
+# A library that is asked where it is faster would change bits from run to run; tests of it ask by themselves.
+os.environ.setdefault("OPWEAVE_ONEDNN", "0")
 
 import pytest
 from hypothesis import HealthCheck, settings

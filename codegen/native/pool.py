@@ -10,9 +10,9 @@ Jobs that are too short to be worth a helper run on the caller alone; for one th
 after a job, less is worth it than for one that sleeps. How long a program takes is measured, not guessed: each kernel
 remembers its last figure, and a launch that seems short first runs a few programs by itself.
 
-The system may wake a helper on the processor of the thread that woke it, and leave both there while another is free, for
-tens of milliseconds. So a helper that finds a thread of its job on its processor moves to another, and its caller moves
-those that do not come. They may run wherever they might before.
+The system may wake a helper on the processor of the thread that woke it, and leave both there while another is free,
+for tens of milliseconds. So a helper that finds a thread of its job on its processor moves to another, and its caller
+moves those that do not come. They may run wherever they might before.
 
 One job runs at a time; a thread that finds the pool taken runs its job alone. After a fork the pool belongs to a
 process id that is not the child's, by which the child knows to start threads of its own. The handler of a signal may

@@ -552,6 +552,9 @@ class Recorder:
     def convolve(self, form: str, dtype: DType, *operands: Any) -> None:
         """A convolution or an adjoint of one."""
         out, a, b, bias, groups, *steps = operands
+        plan = None if self.linked else convolution.plan_of(form, dtype, out, a, b, bias, groups, steps)
+        if plan is not None:
+            return self._told(plan, dtype, plan.words(a[0], b[0], out[0], 0 if bias is None else bias[0]))
         self.convolved.add(dtype)
         for words in convolution.words_of(form, dtype, out, a, b, bias, groups, steps):
             self._told(convolution, dtype, words)

@@ -47,6 +47,7 @@ def _artifact() -> str:
 
 
 PROGRAMS["artifact"] = _artifact
+PROGRAMS["oneDNN"] = lambda: native.source("onednn", numbers={})
 PROGRAMS["standalone"] = lambda: native.source("standalone", numbers={})
 FOLDER = Path(native.__file__).parent
 
