@@ -359,11 +359,13 @@ def _plan(form: str, dtype: DType, operands: tuple[Any, ...], groups: int, steps
     if bias is not None and bias != (1,):
         return None
 
-    def ours(a_at: int, b_at: int, out_at: int, bias_at: int) -> None:
-        added = None if bias is None else (bias_at, (out[0][1],), bias)
-        _make(form, dtype, (out_at, *out), (a_at, *a), (b_at, *b), added, groups, steps)
-
     onednn = load_heavy("opweave.codegen.onednn")
+
+    def ours(problem: Any, a_at: int, b_at: int, out_at: int, bias_at: int) -> None:
+        added = (bias_at, problem.out[0][1:2], (1,)) if problem.bias else None
+        given = (out_at, *problem.out), (a_at, *problem.a), (b_at, *problem.b)
+        _make(form, dtype, given[0], given[1], given[2], added, groups, steps)
+
     problem = onednn.Problem(form, dtype, out, a, b, bias is not None, groups, steps)
     return onednn.plan_of(problem, _multiplications(form, out[0], a[0], b[0]), ours)
 

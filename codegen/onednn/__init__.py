@@ -3,13 +3,15 @@
 Opweave's own native code makes each convolution, and where the library is installed it is asked, too: a convolution of
 some sizes is made by both, once, with one thread, and by the faster one from then on. What was found is kept with the
 cache, as what tuning finds. So results do not depend on the number of threads, and a file may fix the choices
-(`codegen/winners.py`). With `OPWEAVE_ONEDNN=0` the library is left alone, with `always` it makes all that it can.
+(`codegen/winners.py`). A process measures for some seconds at most, of large batches a part; sizes that come later are
+made by own code. With `OPWEAVE_ONEDNN=0` the library is left alone, with `always` it makes all that it can.
 
 The library's primitives are parts of plans (`plans`), which native code runs on opweave's pool (`native/onednn.ll`).
 """
 
 from __future__ import annotations
 
+import functools
 import logging
 import time
 from collections.abc import Callable
@@ -24,25 +26,28 @@ from opweave.codegen.onednn.plans import Layout, Plan, Problem, plan
 from opweave.registry import forking
 from opweave.registry.dtypes import DType
 
-__all__ = ["Make", "Plan", "Problem", "plan_of"]
+__all__ = ["Ours", "Plan", "Problem", "plan_of"]
 
 #: Makes a convolution of what is at addresses: of both operands, the result and the bias.
-Make = Callable[[int, int, int, int], None]
+Ours = Callable[[Problem, int, int, int, int], None]
 
 _log = logging.getLogger("opweave.launches")
 #: Multiplications from which on it is worth asking.
 _LEAST = 1 << 16
 #: The most problems of a process, whose plans are kept; the part of our time that the library must be below.
 _MOST, _BETTER = 1024, 0.95
-#: Turns of measuring at most, and milliseconds after which there are no more.
-_TURNS, _ENOUGH = 5, 20.0
+#: Turns of measuring at most, and milliseconds of one after which there are no more; seconds that a process measures.
+_TURNS, _ENOUGH, _PATIENCE = 5, 20.0, 5.0
+#: Multiplications that tell enough: of larger problems some images are measured.
+_LARGE = 1 << 29
 _LINE = 64
 _OURS, _LIBRARY = "native", "oneDNN"
 _lock = forking.lock()
 _plans: dict[Problem, Plan | None] = {}
+_spent = 0.0
 
 
-def plan_of(problem: Problem, multiplications: int, ours: Make) -> Plan | None:
+def plan_of(problem: Problem, multiplications: int, ours: Ours) -> Plan | None:
     """How the library makes a convolution; None where opweave's own code is to.
 
     Parameters
@@ -61,27 +66,35 @@ def plan_of(problem: Problem, multiplications: int, ours: Make) -> Plan | None:
         return None
     with _lock:
         if problem not in _plans:
-            _plans[problem] = _chosen(found, problem, ours) if len(_plans) < _MOST else None
+            made = _chosen(found, problem, multiplications, ours) if len(_plans) < _MOST else None
+            _plans[problem] = made
         return _plans[problem]
 
 
 # ---- which
 
 
-def _chosen(library: c.Library, problem: Problem, ours: Make) -> Plan | None:
+def _chosen(library: c.Library, problem: Problem, multiplications: int, ours: Ours) -> Plan | None:
+    global _spent
     contest = winners.Contest(
         f"convolution {problem.form}", _key(problem), (_OURS, _LIBRARY), f"oneDNN {library.version}"
     )
     known = None if c.is_forced() else contest.find()
     if known is not None and known.name == _OURS:
         return None
+    if known is None and not c.is_forced() and _spent > _PATIENCE:
+        return None
     try:
         made = plan(library, problem)
+        if known is not None or c.is_forced():
+            return made
+        started = time.monotonic()
+        sample = _sample(problem, multiplications)
+        tried = made if sample == problem else plan(library, sample)
     except c.NotOffered:
         return None
-    if known is not None or c.is_forced():
-        return made
-    times = _times(problem, {_OURS: ours, _LIBRARY: made.run})
+    times = _times(sample, {_OURS: functools.partial(ours, sample), _LIBRARY: tried.run})
+    _spent += time.monotonic() - started
     better = times[_LIBRARY] < _BETTER * times[_OURS]
     winner = _LIBRARY if better else _OURS
     _log.debug("%s: %s", contest.name, times)
@@ -89,12 +102,20 @@ def _chosen(library: c.Library, problem: Problem, ours: Make) -> Plan | None:
     return made if better else None
 
 
+def _sample(problem: Problem, multiplications: int) -> Problem:
+    """The same with as many images as it takes to tell."""
+    images = max(problem.a[0][0] * _LARGE // max(multiplications, _LARGE), 1)
+    parts = ("a", "b") if problem.form == "weight" else ("out", "a")
+    layouts = {part: getattr(problem, part) for part in parts}
+    return problem._replace(**{part: ((images, *sizes[1:]), strides) for part, (sizes, strides) in layouts.items()})
+
+
 def _key(problem: Problem) -> tuple[object, ...]:
     form, dtype, *layouts, bias, groups, steps = problem
     return (form, dtype.name, *layouts, bias, groups, *steps)
 
 
-def _times(problem: Problem, candidates: dict[str, Make]) -> dict[str, float]:
+def _times(problem: Problem, candidates: dict[str, Callable[[int, int, int, int], None]]) -> dict[str, float]:
     """Milliseconds of a thread by candidate, the least of several in turns, of operands that are made for it."""
     kept = [_memory(problem.dtype, layout) for layout in (problem.a, problem.b, problem.out)]
     bias = _memory(problem.dtype, ((problem.out[0][1],), (1,))) if problem.bias else None

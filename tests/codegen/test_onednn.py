@@ -157,7 +157,31 @@ def test_what_is_left_to_our_own(found: library.Library, form: str, change: dict
     assert onednn.plan_of(problem, 1 << 20, lambda *_: pytest.fail("measured")) is None
 
 
-def slow(*_: int) -> None:
+def test_large_batches_and_many_sizes(found: library.Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("OPWEAVE_CACHE_DIR", str(tmp_path))
+    tried: list[int] = []
+
+    def ours(problem: onednn.Problem, *_: int) -> None:
+        tried.append(problem.b[0][0] if problem.form == "weight" else problem.a[0][0])
+        slow()
+
+    for form in FORMS:
+        problem = Case("images", opweave.float32, False, np.random.default_rng(1)).problem(form)
+        # As if its four images had so many multiplications.
+        assert onednn.plan_of(problem, onednn._LARGE * 2, ours) is not None
+        assert set(tried) == {2}
+        tried.clear()
+    monkeypatch.setattr(onednn, "_spent", 2 * onednn._PATIENCE)
+    for name, dtype in (("stem", opweave.float32), ("images", opweave.bfloat16)):
+        problem = Case(name, dtype, False, np.random.default_rng(1)).problem("forward")
+        assert onednn.plan_of(problem, 1 << 20, ours) is None
+    assert not tried
+    onednn._plans.clear()  # what is known is known
+    problem = Case("images", opweave.float32, False, np.random.default_rng(1)).problem("forward")
+    assert onednn.plan_of(problem, onednn._LARGE * 2, ours) is not None
+
+
+def slow(*_: object) -> None:
     sum(range(300_000))
 
 
