@@ -348,7 +348,7 @@ def _multiplications(form: str, out: Sequence[int], a: Sequence[int], b: Sequenc
 
 @functools.cache
 def _has_library() -> bool:
-    return load_heavy("opweave.codegen.onednn.library").where() is not None
+    return load_heavy("opweave.codegen.onednn").where() is not None
 
 
 @functools.lru_cache(maxsize=1024)
@@ -359,7 +359,7 @@ def _plan(form: str, dtype: DType, operands: tuple[Any, ...], groups: int, steps
     if bias is not None and bias != (1,):
         return None
 
-    onednn = load_heavy("opweave.codegen.onednn")
+    onednn = load_heavy("opweave.codegen.onednn.choice")
 
     def ours(problem: Any, a_at: int, b_at: int, out_at: int, bias_at: int) -> None:
         added = (bias_at, problem.out[0][1:2], (1,)) if problem.bias else None

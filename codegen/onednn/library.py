@@ -9,20 +9,17 @@ from __future__ import annotations
 import ctypes
 import functools
 import logging
-import os
-import site
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from opweave.codegen.onednn import where
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
 from opweave.registry.interrupts import contextmanager, let_through
 
 _log = logging.getLogger("opweave.launches")
-_FILE = "libdnnl.so.3"
 #: The major version whose interface this is.
 MAJOR = 3
 
@@ -49,26 +46,6 @@ Handle = int
 
 class NotOffered(Exception):
     """The library has no such thing, or none that is worth having."""
-
-
-def where() -> Path | None:
-    """The library's file, where the extra is installed and not switched off."""
-    if _setting() in ("0", "off", "false", "no"):
-        return None
-    for prefix in (sys.prefix, site.getuserbase()):
-        path = Path(prefix, "lib", _FILE)
-        if path.exists():
-            return path
-    return None
-
-
-def is_forced() -> bool:
-    """Whether it is to make all that it can, whatever takes how long."""
-    return _setting() == "always"
-
-
-def _setting() -> str:
-    return os.environ.get("OPWEAVE_ONEDNN", "1").lower()
 
 
 @functools.cache

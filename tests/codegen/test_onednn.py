@@ -18,7 +18,7 @@ import pytest
 import opweave
 from opweave.codegen import convolution, onednn
 from opweave.codegen.native import pool
-from opweave.codegen.onednn import library, plans
+from opweave.codegen.onednn import choice, library, plans
 from opweave.registry.tensor import Tensor
 
 FORMS = ("forward", "input", "weight")
@@ -49,7 +49,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> Iterator[library.Library]:
         pytest.skip("the extra `onednn` is for Linux on x86-64")
     yield made
     library.library.cache_clear()
-    onednn._plans.clear()
+    choice._plans.clear()
 
 
 def bits(t: Tensor) -> bytes:
@@ -81,10 +81,10 @@ class Case:
             "weight": (self.w, self.y, self.x, None),
         }[form]
 
-    def problem(self, form: str) -> onednn.Problem:
+    def problem(self, form: str) -> plans.Problem:
         out, a, b, bias = self.operands(form)
         lying = [(tuple(t._sizes), tuple(t._strides)) for t in (out, a, b)]
-        return onednn.Problem(form, out._dtype, lying[0], lying[1], lying[2], bias is not None, self.groups, self.steps)
+        return plans.Problem(form, out._dtype, lying[0], lying[1], lying[2], bias is not None, self.groups, self.steps)
 
     def ours(self, form: str) -> Tensor:
         like, a, b, bias = self.operands(form)
@@ -94,7 +94,7 @@ class Case:
         convolution._make(form, out._dtype, given[0], given[1], given[2], added, self.groups, self.steps)
         return out
 
-    def theirs(self, form: str, plan: onednn.Plan) -> Tensor:
+    def theirs(self, form: str, plan: plans.Plan) -> Tensor:
         like, a, b, bias = self.operands(form)
         out = opweave.full_like(like, 7)
         plan.run(a.data_ptr(), b.data_ptr(), out.data_ptr(), 0 if bias is None else bias.data_ptr())
@@ -154,31 +154,31 @@ def test_what_is_left_to_our_own(found: library.Library, form: str, change: dict
     problem = Case("single", opweave.float32, False, np.random.default_rng(1)).problem(form)._replace(**change)
     with pytest.raises(library.NotOffered, match=why):
         plans.plan(found, problem)
-    assert onednn.plan_of(problem, 1 << 20, lambda *_: pytest.fail("measured")) is None
+    assert choice.plan_of(problem, 1 << 20, lambda *_: pytest.fail("measured")) is None
 
 
 def test_large_batches_and_many_sizes(found: library.Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("OPWEAVE_CACHE_DIR", str(tmp_path))
     tried: list[int] = []
 
-    def ours(problem: onednn.Problem, *_: int) -> None:
+    def ours(problem: plans.Problem, *_: int) -> None:
         tried.append(problem.b[0][0] if problem.form == "weight" else problem.a[0][0])
         slow()
 
     for form in FORMS:
         problem = Case("images", opweave.float32, False, np.random.default_rng(1)).problem(form)
         # As if its four images had so many multiplications.
-        assert onednn.plan_of(problem, onednn._LARGE * 2, ours) is not None
+        assert choice.plan_of(problem, choice._LARGE * 2, ours) is not None
         assert set(tried) == {2}
         tried.clear()
-    monkeypatch.setattr(onednn, "_spent", 2 * onednn._PATIENCE)
+    monkeypatch.setattr(choice, "_spent", 2 * choice._PATIENCE)
     for name, dtype in (("stem", opweave.float32), ("images", opweave.bfloat16)):
         problem = Case(name, dtype, False, np.random.default_rng(1)).problem("forward")
-        assert onednn.plan_of(problem, 1 << 20, ours) is None
+        assert choice.plan_of(problem, 1 << 20, ours) is None
     assert not tried
-    onednn._plans.clear()  # what is known is known
+    choice._plans.clear()  # what is known is known
     problem = Case("images", opweave.float32, False, np.random.default_rng(1)).problem("forward")
-    assert onednn.plan_of(problem, onednn._LARGE * 2, ours) is not None
+    assert choice.plan_of(problem, choice._LARGE * 2, ours) is not None
 
 
 def slow(*_: object) -> None:
@@ -190,8 +190,8 @@ def test_the_faster_one_is_kept(found: library.Library, monkeypatch: pytest.Monk
     monkeypatch.setenv("OPWEAVE_TUNING", str(tmp_path / "tuning.json"))
     case = Case("single", opweave.float32, False, np.random.default_rng(1))
     lost, won = case.problem("forward"), case.problem("weight")
-    assert onednn.plan_of(lost, 1 << 20, lambda *_: None) is None
-    assert onednn.plan_of(won, 1 << 20, slow) is not None
+    assert choice.plan_of(lost, 1 << 20, lambda *_: None) is None
+    assert choice.plan_of(won, 1 << 20, slow) is not None
     told = json.loads((tmp_path / "tuning.json").read_text())
     assert {name.split()[1]: entry["winner"] for name, entry in told.items()} == {
         "forward": "native", "weight": "oneDNN",
@@ -199,21 +199,22 @@ def test_the_faster_one_is_kept(found: library.Library, monkeypatch: pytest.Monk
     assert all(set(entry["milliseconds"]) == {"native", "oneDNN"} for entry in told.values())
     # As in another process: nothing is measured again, with the file and without.
     for _ in range(2):
-        onednn._plans.clear()
-        assert onednn.plan_of(lost, 1 << 20, slow) is None
-        assert onednn.plan_of(won, 1 << 20, lambda *_: pytest.fail("measured")) is not None
+        choice._plans.clear()
+        assert choice.plan_of(lost, 1 << 20, slow) is None
+        assert choice.plan_of(won, 1 << 20, lambda *_: pytest.fail("measured")) is not None
         monkeypatch.delenv("OPWEAVE_TUNING", raising=False)
     # Small ones are not asked about.
-    onednn._plans.clear()
-    assert onednn.plan_of(won, 1000, slow) is None
+    choice._plans.clear()
+    assert choice.plan_of(won, 1000, slow) is None
     monkeypatch.setenv("OPWEAVE_ONEDNN", "always")
-    assert onednn.plan_of(won, 1000, slow) is not None
+    assert choice.plan_of(won, 1000, slow) is not None
 
 
 PROGRAM = """
 import numpy as np, opweave
 from opweave import nn
-from opweave.codegen import convolution, onednn
+from opweave.codegen import convolution
+from opweave.codegen.onednn import choice
 
 opweave.manual_seed(0)
 model = nn.Sequential(nn.Conv2d(8, 48, 3, padding=1), nn.ReLU(), nn.Conv2d(48, 32, 3, 2, bias=False), nn.ReLU(),
@@ -226,7 +227,7 @@ for call in (model, opweave.compile(model)):
     (y * y).sum().backward()
     found = [y.detach(), x.grad, *(p.grad for p in model.parameters())]
     print(*(repr(float(t.double().pow(2).sum())) for t in found), *(repr(float(t.flatten()[7])) for t in found))
-plans = onednn._plans.values() if convolution._has_library() else ()
+plans = choice._plans.values() if convolution._has_library() else ()
 print(sum(plan is not None for plan in plans))
 """
 
@@ -254,7 +255,7 @@ def test_where_there_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ca
     monkeypatch.setattr("site.getuserbase", lambda: str(tmp_path / "user"))
     library.library.cache_clear()
     try:
-        assert library.where() is None
+        assert onednn.where() is None
         assert library.library() is None
         assert not caplog.records
         (tmp_path / "lib").mkdir()
@@ -266,6 +267,6 @@ def test_where_there_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ca
         (record,) = caplog.records
         assert "libdnnl.so.3 cannot be used" in record.getMessage()
         problem = Case("single", opweave.float32, False, np.random.default_rng(1)).problem("forward")
-        assert onednn.plan_of(problem, 1 << 20, slow) is None
+        assert choice.plan_of(problem, 1 << 20, slow) is None
     finally:
         library.library.cache_clear()
