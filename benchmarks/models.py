@@ -1,9 +1,12 @@
 """Training steps of whole models, compiled, beside torch.compile: forward, backward and a step of SGD.
 
     python benchmarks/models.py --only GPT
+    python benchmarks/models.py --memory
 
 The models are those of `tests/parity/model_zoo.py`, written for PyTorch, in sizes that a person would train; opweave
 runs the same file with the import replaced. One library a process; the processes work in turns, as in `kernels.py`.
+Memory is what a process has at most while it makes steps, above what it had before the model, where compiled code was
+kept by a process before it.
 """
 
 from __future__ import annotations
@@ -11,6 +14,8 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
+import subprocess
 import sys
 import types
 from collections.abc import Callable
@@ -88,6 +93,40 @@ def of(library: str) -> Calls:
     return found
 
 
+def resident(which: str) -> float:
+    """MB of this process: `VmRSS` now, or `VmHWM`, the most since it was last set back."""
+    (line,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(which))
+    return int(line.split()[1]) / 1024
+
+
+def peak(library: str) -> float:
+    """MB that steps take at most, of the models in `WORK` together."""
+    importlib.import_module({"torch.compile": "torch"}.get(library, library))
+    before = resident("VmRSS")
+    steps = of(library)
+    for turn in range(8):
+        if turn == 3:
+            Path("/proc/self/clear_refs").write_text("5")
+        for step in steps.values():
+            step()
+    return resident("VmHWM") - before
+
+
+def memory(threads: int) -> list[str]:
+    """The table of peaks as Markdown; each figure is of the second of two processes."""
+    lines = ["| MB | opweave | torch.compile |", "|---|---|---|"]
+    environment = {**os.environ, **{f"{name}_NUM_THREADS": str(threads) for name in ("OMP", "OPENBLAS", "OPWEAVE")}}
+    for name in WORK:
+        cells: list[str] = []
+        for library in LIBRARIES:
+            command = [sys.executable, __file__, "--library", library, "--only", name, "--memory"]
+            for _ in range(2):
+                ran = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+            cells.append(ran.stdout.split()[-1])
+        lines.append(f"| {NAMES.get(name, name)} | {' | '.join(cells)} |")
+    return lines
+
+
 def operations() -> dict[str, float]:
     """Of each step: operations of products and convolutions, as PyTorch counts them."""
     counter: Any = importlib.import_module("torch.utils.flop_counter").FlopCounterMode
@@ -107,6 +146,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", choices=LIBRARIES, help="serve one in this process")
     parser.add_argument("--operations", action="store_true", help="print what PyTorch counts")
+    parser.add_argument("--memory", action="store_true", help="megabytes, not seconds")
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.5, help="for each model in each round")
     parser.add_argument("--only", default="", help="parts of names, with commas between")
@@ -115,12 +156,21 @@ def main() -> None:
         del WORK[name]
     if options.operations:
         print(json.dumps(operations()))
+    elif options.library and options.memory:
+        print(f"{peak(options.library):.0f}")
     elif options.library:
         serve(of(options.library))
+    elif options.memory:
+        print("\n".join(memory(options.threads)))
     else:
         pythons: dict[str, str] = dict.fromkeys(LIBRARIES, sys.executable)
         arguments = ("--only", options.only)
-        print(json.dumps(all_of(pythons, 1, options.rounds, options.seconds, [*WORK], __file__, arguments), indent=1))
+        print(
+            json.dumps(
+                all_of(pythons, options.threads, options.rounds, options.seconds, [*WORK], __file__, arguments),
+                indent=1,
+            )
+        )
 
 
 if __name__ == "__main__":
