@@ -120,9 +120,8 @@ def memory(threads: int) -> list[str]:
         cells: list[str] = []
         for library in LIBRARIES:
             command = [sys.executable, __file__, "--library", library, "--only", name, "--memory"]
-            for _ in range(2):
-                ran = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-            cells.append(ran.stdout.split()[-1])
+            told = [subprocess.check_output(command, env=environment, text=True) for _ in range(2)]
+            cells.append(told[-1].split()[-1])
         lines.append(f"| {NAMES.get(name, name)} | {' | '.join(cells)} |")
     return lines
 
