@@ -24,7 +24,8 @@ def where() -> Path | None:
     """The library's file, where the extra is installed and not switched off."""
     if _setting() in ("0", "off", "false", "no"):
         return None
-    for prefix in (sys.prefix, site.getuserbase()):
+    # Where wheels put data, in an environment of its own or beside it; Debian's Python has a place for pip's.
+    for prefix in dict.fromkeys((sys.prefix, site.getuserbase(), sys.base_prefix, f"{sys.base_prefix}/local")):
         path = Path(prefix, "lib", _FILE)
         if path.exists():
             return path

@@ -252,6 +252,7 @@ def test_eager_and_compiled_code(found: library.Library):
 def test_where_there_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture):
     monkeypatch.setenv("OPWEAVE_ONEDNN", "1")
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(sys, "base_prefix", str(tmp_path / "base"))
     monkeypatch.setattr("site.getuserbase", lambda: str(tmp_path / "user"))
     library.library.cache_clear()
     try:
