@@ -114,6 +114,81 @@ def test_layers_are_pytorchs_and_their_steps(
         assert have.flags.c_contiguous == other.flags.c_contiguous
 
 
+def _run_packed(
+    lib: Any, module: Any, x: np.ndarray, lengths: list[int], first: list[np.ndarray], batch_first: bool, total: int
+) -> list[Any]:
+    """Padded results, last states, and gradients of all that comes out, a way through a packed sequence."""
+    given = [lib.from_numpy(a.copy()).requires_grad_() for a in (x, *first)]
+    pack, pad = lib.nn.utils.rnn.pack_padded_sequence, lib.nn.utils.rnn.pad_packed_sequence
+    packed = pack(
+        given[0], lib.tensor(lengths), batch_first=batch_first, enforce_sorted=lengths == sorted(lengths)[::-1]
+    )
+    state = given[1:]
+    out, last = module(packed, *([tuple(state) if len(state) > 1 else state[0]] if state else []))
+    padded, found = pad(out, batch_first=batch_first, padding_value=-2.5, total_length=total)
+    assert found.tolist() == lengths
+    scale = lib.arange(padded.numel(), dtype=padded.dtype).reshape(padded.shape) / padded.numel()
+    wanted = [*given, *module.parameters()]
+    grads = lib.autograd.grad((scale * padded**2).sum() + sum((t**3).sum() for t in _states(last)), wanted)
+    strides = lib.tensor([*out.data.stride(), *padded.stride()])
+    return [t.detach().numpy() for t in (out.data, out.batch_sizes, padded, strides, *_states(last), *grads)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    name=st.sampled_from([*KINDS]), lengths=st.lists(st.integers(1, 12) | st.just(40), min_size=1, max_size=9),
+    sizes=st.tuples(st.integers(1, 5), st.integers(1, 20)), count=st.integers(1, 2), bidirectional=st.booleans(),
+    batch_first=st.booleans(), has_state=st.booleans(), is_sorted=st.booleans(), longer=st.integers(0, 2),
+    dtype=st.sampled_from(["float32", "float64"]),
+)  # fmt: skip
+def test_packed_sequences_are_pytorchs_and_their_steps(
+    name: str, lengths: list[int], sizes: tuple[int, int], count: int, bidirectional: bool, batch_first: bool,
+    has_state: bool, is_sorted: bool, longer: int, dtype: str,
+) -> None:  # fmt: skip
+    lengths = sorted(lengths)[::-1] if is_sorted else lengths
+    width, hidden = sizes
+    theirs, ours = _pair(
+        name, dtype, width, hidden, num_layers=count, bidirectional=bidirectional, batch_first=batch_first
+    )
+    draw = np.random.default_rng(len(lengths) + width)
+    steps, batch = max(lengths), len(lengths)
+    x = draw.standard_normal((batch, steps, width) if batch_first else (steps, batch, width)).astype(dtype)
+    first = [
+        draw.standard_normal((count * (1 + bidirectional), batch, hidden)).astype(dtype)
+        for _ in range((1 + (name == "LSTM")) * has_state)
+    ]
+    given = x, lengths, first, batch_first, steps + longer
+    found, expected = _run_packed(opweave, ours, *given), _run_packed(torch, theirs, *given)
+    stepwise = _one_by_one(lambda: _run_packed(opweave, ours, *given))
+    for have, want, other in zip(found, expected, stepwise, strict=True):
+        scale = np.abs(want).max(initial=0.0) + 1
+        for each in (want, other):
+            close(have / scale, each / scale, f"recurrent layers, {dtype}")
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_stretches_of_packed_sequences(name: str, native_calls: list[Any]) -> None:
+    """Padding no more than twice the rows; a long tail of a few sequences is not padded for all of them."""
+    _, ours = _pair(name, "float64", 3, 4)
+    for lengths, calls in (([5, 5, 5], 1), ([6, 5, 4, 3], 1), ([60, 4, 3, 3, 2], 2), ([100, 50, 1, 1, 1, 1, 1, 1], 2)):
+        x = opweave.randn(max(lengths), len(lengths), 3, dtype=opweave.float64)
+        native_calls.clear()
+        ours(opweave.nn.utils.rnn.pack_padded_sequence(x, lengths))
+        assert len(native_calls) == calls
+        rows = sum(tensors["outputs"]._sizes[0] * tensors["outputs"]._sizes[1] for tensors in native_calls)
+        assert rows <= 2 * sum(lengths)
+
+
+def test_packed_sequences_beside_inference_mode() -> None:
+    _, ours = _pair("LSTM", "float32", 3, 4, bidirectional=True)
+    packed = opweave.nn.utils.rnn.pack_padded_sequence(opweave.randn(5, 3, 3), [5, 3, 2])
+    with opweave.inference_mode():
+        expected = ours(packed)[0].data.clone()
+    out, _ = ours(packed)
+    out.data.sum().backward()
+    assert (out.data == expected).all()
+
+
 @pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("name", KINDS)
 def test_second_derivatives(name: str, bidirectional: bool, native_calls: list[Any]) -> None:

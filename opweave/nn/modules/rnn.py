@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from opweave.nn import functional as F, init
+from opweave.nn.modules import packed
 from opweave.nn.modules.linear import empty
 from opweave.nn.modules.module import Module
 from opweave.nn.parameter import Parameter
@@ -213,9 +214,13 @@ class RNNBase(Module):
         return steps, tuple([aten.stack.default(list(parts)) for parts in zip(*last, strict=True)])
 
     def _run_joined(
-        self, joined: Tensor, length: int, state: tuple[Tensor, ...], weights: dict[str, tuple[Any, ...]]
+        self, joined: Tensor, counts: tuple[int, ...], state: tuple[Tensor, ...], weights: dict[str, tuple[Any, ...]]
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """`_run` over so many steps of equal batches, a layer in one direction by one op; outputs are one tensor."""
+        """`_run` over steps of such batches, by ops of many steps.
+
+        Outputs are one tensor: of equal batches (steps, batch, width), else of rows as they are packed.
+        """
+        equal = counts[-1] == counts[0]
         last: list[Any] = []
         found: Any = None
         for layer in range(self.num_layers):
@@ -226,9 +231,12 @@ class RNNBase(Module):
                 if self.mode != "GRU" and b_ih is not None:
                     b_ih, b_hh = None, aten.add.Tensor(b_ih, b_hh)
                 products = F.linear(joined, w_ih, b_ih)
-                products = aten.view.default(products, [length, -1, products._sizes[-1]])
                 reverse = suffix.endswith("_reverse")
-                output, end = _layers.layer(self.mode, products, w_hh, b_hh, first, reverse)
+                if equal:
+                    products = aten.view.default(products, [len(counts), -1, products._sizes[-1]])
+                    output, end = _layers.layer(self.mode, products, w_hh, b_hh, first, reverse)
+                else:
+                    output, end = packed.layer(self.mode, products, w_hh, b_hh, first, counts, reverse)
                 outputs.append(output)
                 last.append(end)
             found = aten.cat.default(outputs, -1) if len(outputs) > 1 else outputs[0]
@@ -238,7 +246,9 @@ class RNNBase(Module):
             else:
                 if self.dropout and self.training:
                     # Step by step, as ever, for the same numbers.
-                    found = aten.stack.default([F.dropout(t, self.dropout) for t in aten.unbind.int(found, 0)])
+                    rows = aten.view.default(found, [-1, found._sizes[-1]])
+                    steps = aten.split_with_sizes.default(rows, list(counts))
+                    found = aten.cat.default([F.dropout(t, self.dropout) for t in steps])
                 joined = aten.view.default(found, [-1, found._sizes[-1]])
         return found, tuple([aten.stack.default(list(parts)) for parts in zip(*last, strict=True)])
 
@@ -285,7 +295,7 @@ class RNNBase(Module):
         joined = aten.reshape.default(input, [-1, self.input_size])
         turned = self.batch_first and not alone
         if not self.proj_size and _layers.takes(joined, *state, *(t for own in weights.values() for t in own)):
-            output, last = self._run_joined(joined, input._sizes[0], state, weights)
+            output, last = self._run_joined(joined, (batch,) * input._sizes[0], state, weights)
             output = aten.contiguous.default(aten.transpose.int(output, 0, 1)) if turned else output
         else:
             steps, last = self._run(list(aten.unbind.int(input, 0)), joined, state, weights)
@@ -301,12 +311,18 @@ class RNNBase(Module):
         elif input.sorted_indices is not None:
             state = tuple([aten.index_select.default(t, 1, input.sorted_indices) for t in state])
         self._checked(state, counts[0])
-        steps = list(aten.split_with_sizes.default(input.data, counts))
-        steps, last = self._run(steps, input.data, state, self._weights())
+        weights = self._weights()
+        self._check_dtype(input.data, weights["_l0"][0])
+        if not self.proj_size and _layers.takes(input.data, *state, *(t for own in weights.values() for t in own)):
+            output, last = self._run_joined(input.data, tuple(counts), state, weights)
+            output = aten.view.default(output, [-1, output._sizes[-1]]) if output.ndim == 3 else output
+        else:
+            steps = list(aten.split_with_sizes.default(input.data, counts))
+            steps, last = self._run(steps, input.data, state, weights)
+            output = aten.cat.default(steps)
         if input.unsorted_indices is not None:
             last = tuple([aten.index_select.default(t, 1, input.unsorted_indices) for t in last])
-        output = input._replace(data=aten.cat.default(steps))
-        return output, last if self.mode == "LSTM" else last[0]
+        return input._replace(data=output), last if self.mode == "LSTM" else last[0]
 
     def extra_repr(self) -> str:
         """Sizes and settings."""

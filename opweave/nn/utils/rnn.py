@@ -93,9 +93,9 @@ def pack_padded_sequence(
     """
     if input.ndim < 2:
         raise ShapeError("pack_padded_sequence: expected (length, batch, ...)", got=describe(input))
-    steps = input if not batch_first else aten.transpose.int(input, 0, 1)
+    batch, length = input._sizes[:2] if batch_first else input._sizes[1::-1]
     count = _lengths(lengths)
-    if len(count) != steps._sizes[1] or count.max(initial=0) > steps._sizes[0]:
+    if len(count) != batch or count.max(initial=0) > length:
         raise ShapeError(
             "pack_padded_sequence: lengths do not fit the input", got=f"{count.tolist()}, {describe(input)}"
         )
@@ -109,10 +109,14 @@ def pack_padded_sequence(
     else:
         order = np.argsort(-count, kind="stable")
         count = count[order]
-        steps = aten.index_select.default(steps, 1, from_numpy(order))
-    sizes = (count[None, :] > np.arange(count.max(initial=0))[:, None]).sum(1)
-    parts = [aten.slice.Tensor(aten.select.int(steps, 0, i), 0, 0, int(n)) for i, n in enumerate(sizes)]
-    packed = PackedSequence(aten.cat.default(parts), from_numpy(sizes.astype(np.int64)))
+    is_there = count > np.arange(count.max(initial=0))[:, None]
+    step, sequence = np.nonzero(is_there)
+    sequence = sequence if order is None else order[sequence]
+    rows = sequence * length + step if batch_first else step * batch + sequence
+    flat = aten.reshape.default(input, [batch * length, *input._sizes[2:]])
+    packed = PackedSequence(
+        aten.index_select.default(flat, 0, from_numpy(rows)), from_numpy(is_there.sum(1).astype(np.int64))
+    )
     if order is None:
         return packed
     return packed._replace(sorted_indices=from_numpy(order), unsorted_indices=from_numpy(np.argsort(order)))
@@ -142,16 +146,16 @@ def pad_packed_sequence(
             "Expected total_length to be at least the length of the longest sequence in input, "
             f"but got total_length={total_length} and max sequence length being {longest}"
         )
-    rows = []
-    for part in aten.split_with_sizes.default(sequence.data, sizes.tolist()):
-        short = int(sizes[0]) - part._sizes[0]
-        if short:
-            fill = aten.new_full.default(part, [short, *part._sizes[1:]], padding_value)
-            part = aten.cat.default([part, fill])
-        rows.append(part)
-    for _ in range((total_length or longest) - longest):
-        rows.append(aten.full_like.default(rows[0], padding_value))
-    padded = aten.stack.default(rows, 1 if batch_first else 0)
+    data, batch = sequence.data, int(sizes[0])
+    is_there = np.arange(batch) < sizes[:, None]
+    # Behind the elements there is one more, which pads.
+    rows = np.full((total_length or longest, batch), data._sizes[0])
+    rows[:longest][is_there] = np.arange(data._sizes[0])
+    if not is_there.all() or len(is_there) < (total_length or longest):
+        data = aten.cat.default([data, aten.new_full.default(data, [1, *data._sizes[1:]], padding_value)])
+    padded = aten.index_select.default(data, 0, from_numpy(rows.ravel()))
+    padded = aten.view.default(padded, [*rows.shape, *data._sizes[1:]])
+    padded = aten.transpose.int(padded, 0, 1) if batch_first else padded
     lengths = from_numpy((sizes[None, :] > np.arange(int(sizes[0]))[:, None]).sum(1).astype(np.int64))
     if sequence.unsorted_indices is not None:
         padded = aten.index_select.default(padded, 0 if batch_first else 1, sequence.unsorted_indices)
