@@ -131,7 +131,11 @@ class Store:
 
     def _write(self, path: Path, key: str, files: Mapping[str, bytes]) -> bool:
         try:
-            _make_folders(path)
+            try:
+                with _opened(path) as root:
+                    return _place(root, key, files)
+            except FileNotFoundError:
+                _make_folders(path)  # once for a store; to look first takes a part of the time of each entry
             with _opened(path) as root:
                 return _place(root, key, files)
         except _Unsafe as error:

@@ -16,7 +16,7 @@ from types import ModuleType
 from opweave.registry import forking
 from opweave.registry.errors import MissingTritonError
 from opweave.registry.interrupts import contextmanager, deferred, let_through
-from opweave.registry.quick_triton import PACKAGE, quick_sources, without_gluon
+from opweave.registry.quick_triton import PACKAGE, quick_sources, quicken_generator, without_gluon
 
 #: Held while a heavy module, or one that needs it, is loaded.
 loading = forking.short_lock()
@@ -67,6 +67,7 @@ def load_heavy(name: str) -> ModuleType:
                 if name.partition(".")[0] == "triton":
                     with quick_sources(PACKAGE), without_gluon():
                         found = importlib.import_module(name)
+                    quicken_generator()
                 else:
                     found = importlib.import_module(name)
             except ModuleNotFoundError as error:

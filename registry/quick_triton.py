@@ -1,20 +1,28 @@
-"""Import Triton in two thirds of the time that it takes by itself.
+"""Import Triton in two thirds of the time that it takes by itself, and have it read kernels in four fifths.
 
 Two things take the time, and neither is needed. Each `@triton.jit` function, as its language has many and generated
 code has some, asks `inspect` for its source, which splits the function into tokens in Python to find where it ends;
 `source_lines` knows that from the function's code. And the code generator loads Gluon, a second language of Triton's
 with its own copy of the first one's functions, to name two of them in a table; `without_gluon` names them once somebody
 has loaded Gluon.
+
+The generator then does three things again and again that need be done once: it has warnings left out for each node of a
+kernel's tree, looks at the signature of each function that the kernel calls, and parses the functions of Triton's own
+that it uses. `quicken_generator` has it do them once, and has names of the types of shapes made for whoever asks.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 import linecache
 import os
 import sys
+import threading
 import types
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from opweave.registry import forking
@@ -139,3 +147,116 @@ def without_gluon() -> Iterator[None]:
     finally:
         if sys.modules.get(_GLUON) is stand_in:
             del sys.modules[_GLUON]
+
+
+# ---- reading kernels -------------------------------------------------------------------------------------------------
+
+
+class _StandIn:
+    """A module as the generator sees it: some functions in another way, the others as they are."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+
+class _Warnings(_StandIn):
+    """Leaves warnings out where a thread's outermost node is visited, until that has been: the nodes are inside of it.
+
+    Each change of what is left out has Python look anew at all that was warned of before.
+    """
+
+    _LEFT_OUT = (DeprecationWarning, PendingDeprecationWarning)
+
+    def __init__(self) -> None:
+        super().__init__(warnings)
+        self._thread, self._nothing = threading.local(), nullcontext()
+
+    def catch_warnings(self) -> AbstractContextManager[Any]:
+        return self._nothing if getattr(self._thread, "inside", False) else self._outermost()
+
+    @contextmanager
+    def _outermost(self) -> Iterator[None]:
+        with warnings.catch_warnings():
+            for category in self._LEFT_OUT:
+                warnings.simplefilter("ignore", category)
+            self._thread.inside = True
+            try:
+                yield
+            finally:
+                self._thread.inside = False
+
+    def simplefilter(self, action: Any, category: type[Warning] = Warning, *rest: Any) -> None:
+        if action != "ignore" or category not in self._LEFT_OUT:
+            warnings.simplefilter(action, category, *rest)
+
+
+class _Inspect(_StandIn):
+    """Keeps the signatures of Triton's own functions, of which there are few."""
+
+    def __init__(self) -> None:
+        super().__init__(inspect)
+        self._functions: dict[Any, inspect.Signature] = {}
+        self._methods: dict[Any, inspect.Signature] = {}
+
+    def signature(self, value: Any) -> inspect.Signature:
+        function, kept = value, self._functions
+        if isinstance(value, types.MethodType):
+            function, kept = value.__func__, self._methods
+        if not isinstance(function, types.FunctionType) or PACKAGE not in function.__code__.co_filename:
+            return inspect.signature(value)
+        found = kept.get(function)
+        if found is None:
+            found = kept[function] = inspect.signature(value)
+        return found
+
+
+def quicken_generator() -> None:
+    """Have Triton's code generator, where it has been imported, do once what need be done once."""
+    generator: Any = sys.modules.get(_GENERATOR)
+    if generator is None or isinstance(getattr(generator, "inspect", None), _Inspect):
+        return
+    if getattr(generator, "warnings", None) is warnings:
+        generator.warnings = _Warnings()
+    if getattr(generator, "inspect", None) is inspect:
+        generator.inspect = _Inspect()
+    _name_tuples_when_asked(getattr(sys.modules.get("triton.language.core"), "tuple_type", None))
+    kind = getattr(sys.modules.get("triton.runtime.jit"), "JITFunction", None)
+    if kind is not None and hasattr(kind, "parse"):
+        kind.parse = _parse_once(kind.parse)
+
+
+def _parse_once(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    @functools.wraps(parse)
+    def parsed(self: Any) -> Any:
+        if PACKAGE not in self.fn.__code__.co_filename:
+            return parse(self)
+        source, tree = vars(self).get("_parsed", ("", None))
+        if tree is None or source != self.src:
+            source = self.src
+            tree = parse(self)
+            self._parsed = source, tree
+        return tree
+
+    return parsed
+
+
+def _name_tuples_when_asked(kind: Any) -> None:
+    """A kernel's values have tuples for their shapes, whose types print all numbers in names that nobody reads."""
+    made = getattr(kind, "__init__", None)
+    code = getattr(made, "__code__", None)
+    known = {"fields", "join", "len", "name", "types", "zip"}
+    if made is None or code is None or not {"fields", "name", "types"} <= set(code.co_names) <= known:
+        return  # another Triton
+
+    def name(self: Any) -> str:
+        return f"[{','.join(f'{field}:{inner}' for field, inner in zip(self.fields, self.types, strict=False))}]"
+
+    def __init__(self: Any, types: Any, fields: Any = None) -> None:
+        self.types = types
+        self.fields = fields or [""] * len(types)
+
+    kind.name, kind.__init__ = functools.cached_property(name), functools.wraps(made)(__init__)
+    kind.name.__set_name__(kind, "name")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import os
 import subprocess
 import sys
 import types
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,8 @@ import pytest
 from triton.runtime.jit import JITFunction
 
 from opweave.codegen.modules import load_module
-from opweave.registry.quick_triton import quick_sources, source_lines
+from opweave.registry.loading import load_triton
+from opweave.registry.quick_triton import quick_sources, quicken_generator, source_lines
 
 #: Modules of Triton's with functions in all the forms that its authors write.
 _MODULES = (
@@ -177,3 +180,88 @@ assert table.get(len) is not None
 def test_gluon_is_loaded_when_it_is_asked_for(tmp_path: Path) -> None:
     caches = {"OPWEAVE_CACHE_DIR": str(tmp_path / "opweave"), "TRITON_CACHE_DIR": str(tmp_path / "triton")}
     subprocess.run([sys.executable, "-c", PROGRAM], check=True, timeout=300, env={**os.environ, **caches})
+
+
+# ---- the generator ---------------------------------------------------------------------------------------------------
+
+GENERATOR = "triton.compiler.code_generator"
+
+
+@pytest.fixture
+def generator() -> Any:
+    load_triton()
+    return importlib.import_module(GENERATOR)
+
+
+def test_the_generator_is_quickened_once(generator: Any):
+    before = (generator.warnings, generator.inspect, JITFunction.parse)
+    assert all(before[:2]) and generator.warnings is not warnings and generator.inspect is not inspect
+    quicken_generator()
+    assert (generator.warnings, generator.inspect, JITFunction.parse) == before
+    assert generator.inspect.getcallargs is inspect.getcallargs and generator.warnings.warn is warnings.warn
+
+
+def test_warnings_are_left_out_from_the_outermost_node_on(generator: Any):
+    outside = warnings.catch_warnings(record=True)
+    with outside as heard:
+        warnings.simplefilter("always")
+        for _ in range(2):  # the second time as the first
+            with generator.warnings.catch_warnings():
+                generator.warnings.simplefilter("ignore", DeprecationWarning)
+                with generator.warnings.catch_warnings():
+                    warnings.warn("old", DeprecationWarning, stacklevel=1)
+                    warnings.warn("older", PendingDeprecationWarning, stacklevel=1)
+                warnings.warn("old still", DeprecationWarning, stacklevel=1)
+                warnings.warn("other", UserWarning, stacklevel=1)
+        with pytest.raises(KeyError), generator.warnings.catch_warnings():
+            raise KeyError
+        warnings.warn("after", DeprecationWarning, stacklevel=1)
+    assert [str(each.message) for each in heard] == ["other", "other", "after"]
+
+
+def test_other_filters_are_set(generator: Any):
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        generator.warnings.simplefilter("ignore", UserWarning)
+        warnings.warn("user", UserWarning, stacklevel=1)
+        warnings.warn("runtime", RuntimeWarning, stacklevel=1)
+    assert [str(each.message) for each in heard] == ["runtime"]
+
+
+def test_signatures_are_those_that_inspect_finds(generator: Any):
+    language = importlib.import_module("triton.language")
+    value = language.tensor(None, language.float32)
+    found = [language.load, language.tensor.to, value.to, value.__add__, value.sum, language.sum, language.cdiv]
+    for function in (*found, test_other_filters_are_set, len):
+        if not callable(function) or isinstance(function, JITFunction):
+            continue
+        for _ in range(2):
+            assert generator.inspect.signature(function) == inspect.signature(function)
+    assert "self" not in generator.inspect.signature(value.to).parameters
+    assert "self" in generator.inspect.signature(language.tensor.to).parameters
+
+
+def test_functions_of_tritons_own_are_parsed_once_for_one_source(generator: Any):
+    standard = importlib.import_module("triton.language.standard")
+    first = standard.zeros.parse()
+    assert standard.zeros.parse() is first
+    source = standard.zeros._src
+    try:
+        standard.zeros._unsafe_update_src(source + "    # another\n")
+        assert standard.zeros.parse() is not first
+    finally:
+        standard.zeros._unsafe_update_src(source)
+    assert ast.dump(standard.zeros.parse()) == ast.dump(ast.parse(source))
+    other = load_module(Path("own_kernel.py"), "import triton\n\n\n@triton.jit\ndef k(x):\n    x + 1\n", {}).k
+    assert other.parse() is not other.parse()
+
+
+def test_types_of_tuples_have_names(generator: Any):
+    core = importlib.import_module("triton.language.core")
+    for kind, name in (
+        (core.tuple_type([core.int32, core.float32]), "[:int32,:fp32]"),
+        (core.tuple_type([core.int32], ["x"]), "[x:int32]"),
+        (core.tuple_type([]), "[]"),
+    ):
+        assert (kind.name, str(kind)) == (name, name)
+    assert core.tuple_type([core.int32]) == core.tuple_type([core.int32]) != core.tuple_type([core.int32], ["x"])
