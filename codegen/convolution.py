@@ -107,6 +107,25 @@ def _phases(count: Any, size: Any, kernel: int, steps: tuple[int, int, int], of:
     return found
 
 
+def _seen(axis: _Axis) -> _Axis:
+    """The same without the first and the last taps that see nothing from any place."""
+    count, step, taps, dstep, low, high = axis[:6]
+    if taps <= 1 or any(type(n) is not int for n in (count, low, high)):
+        return axis
+
+    def sees(tap: int) -> bool:
+        place = max(-((tap * dstep - low) // step), 0)
+        return place < count and place * step + tap * dstep < high
+
+    found = [tap for tap in range(taps) if sees(tap)] or [0]
+    first = found[0]
+    gone = first * dstep
+    return axis._replace(
+        taps=found[-1] + 1 - first, low=low - gone, high=high - gone, first=axis.first + axis.of * gone,
+        least=axis.least + axis.by * first,
+    )  # fmt: skip
+
+
 def correlations(
     item: int, out: Operand, x: Operand, w: Operand, bias: Operand | None, groups: int, steps: Steps
 ) -> list[Any]:
@@ -129,7 +148,7 @@ def correlations(
         The words of each correlation.
     """
     axes = [
-        _forward(count, size, kernel, each, of, to, by)
+        _seen(_forward(count, size, kernel, each, of, to, by))
         for count, size, kernel, each, of, to, by in zip(
             out[1][2:], x[1][2:], w[1][2:], zip(*steps, strict=True), x[2][2:], out[2][2:], w[2][2:], strict=True
         )
@@ -165,7 +184,7 @@ def adjoints(
         ]
         return [_words(_SPREAD, item, y, w, out, bias, groups, c, o, o, w[2][1], w[2][0], axes)]
     phases = [
-        _phases(count, size, kernel, each, of, to, by)
+        [_seen(axis) for axis in _phases(count, size, kernel, each, of, to, by)]
         for count, size, kernel, each, of, to, by in zip(
             y[1][2:], out[1][2:], w[1][2:], zip(*steps, strict=True), y[2][2:], out[2][2:], w[2][2:], strict=True
         )

@@ -17,7 +17,8 @@ import math
 from collections.abc import Callable
 
 from opweave.codegen.native import llvm
-from opweave.codegen.native.correlation.channels import Channels, held
+from opweave.codegen.native.correlation.channels import held
+from opweave.codegen.native.correlation.turning import Turning
 from opweave.codegen.native.correlation.words import (
     CORRELATE,
     DEPTH,
@@ -49,7 +50,7 @@ def source(kind: Kind) -> str:
     return _Module(kind).text()
 
 
-class _Module(Channels):
+class _Module(Turning):
     def text(self) -> str:
         """All functions."""
         parts = [
@@ -61,7 +62,7 @@ class _Module(Channels):
             self._spread_task(), self._single_filters(), self._single_rows(), self._single_gradients(),
             self._dots(), self._weight(), self._gather(),
             self._depthwise(), self._depthwise_weight(), self._lanes(), self._lane_forward(),
-            self._lane_weight(), self._lane_adjoint(), self._entry(),
+            self._lane_weight(), self._lane_adjoint(), self._turn_task(), self._entry(),
             '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}',
         ]  # fmt: skip
         return "\n\n".join(parts)
@@ -119,7 +120,7 @@ class _Module(Channels):
         for name, value in {
             "window": window, "image": image, "places": places, "terms": terms, "phase": phase,
             "pitch": phase * c["step2"], "direct": direct.choose(1, 0), "plain": tight.choose(1, 0), "odd": 0,
-            "packed": 0, "failed": 0,
+            "packed": 0, "failed": 0, "turned": 0,
             "deep": (counts[0] - 1) * c["step0"] + (taps[0] - 1) * c["dstep0"] + 1, "partial": 0,
             "blocked": 0,
             "line": counts[2], "planes": 1,
@@ -144,6 +145,12 @@ class _Module(Channels):
 
         work_ = places * rows * groups * channels
         some = (places > 0).both(rows > 0).both(groups > 0)
+        last = some.both(self._is_turned_first(c)).both(direct.denied()).both(window > 0)
+        last = last.both(kind.equals(CORRELATE).either(kind.equals(WEIGHT)))
+        with f.when(last):
+            programs, work = self._turn_first(f, c)
+            f.leave(f.is_null(c.pointer("turned")), "i32 3")
+            go("turn", programs, work)
         single = self._single(c, inside)
         correlation, gradient = (single.both(kind.equals(of)) for of in (CORRELATE, WEIGHT))
         by_filters = correlation.both(self._by_filters(c))
@@ -206,7 +213,10 @@ class _Module(Channels):
             filter_ = blocked.choose(parts * PITCH, terms + self.lanes)
             room = self._room(f, groups * rows * filter_ + blocked.choose(self.high * PITCH, 0) + 2 * self.lanes)
             c.keep("packed", self._stored_at(f, room, 2 * self.lanes))
-            f.leave(f.is_null(room), "i32 3")
+            missing = f.is_null(room)
+            with f.when(missing):
+                f.line(f"call void @free(ptr {c.pointer('turned')})")
+            f.leave(missing, "i32 3")
         with f.when(apart.either(surveyed.both(inside.denied()).both(tight))):
             go("survey", groups * rows.up(self.looked), terms * 20 * self.looked)
         with f.when(apart.both(blocked.denied())):
@@ -273,7 +283,10 @@ class _Module(Channels):
             with f.when(splits > 1):
                 partial = self._room(f, tasks * splits * height * width)
                 c.keep("partial", partial)
-                f.leave(f.is_null(partial), "i32 3")
+                missing = f.is_null(partial)
+                with f.when(missing):
+                    f.line(f"call void @free(ptr {c.pointer('turned')})")
+                f.leave(missing, "i32 3")
             go("weight", tasks * splits, width * height * stretch * DEPTH)
             with f.when(splits > 1):
                 go("gathered", tasks, height * width * splits * 8)
@@ -284,6 +297,7 @@ class _Module(Channels):
             go("depthwise_weight", groups, c["n"] * image * (window + 8) * rows // 4)
         with f.when(apart):
             f.line(f"call void @free(ptr {self._stored_at(f, c.pointer('packed'), -2 * self.lanes)})")
+        f.line(f"call void @free(ptr {c.pointer('turned')})")
         text = f.end(f"i32 {f.op(f'load i32, ptr {result}')}")
         # As a launch from Python runs it.
         f = Function("i32", f"{self.name}_run", _RUN)

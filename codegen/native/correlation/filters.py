@@ -254,8 +254,16 @@ class Filters(Vectors):
         with f.loop(0, taps[0]) as z, f.loop(0, taps[1]) as y, f.loop(0, taps[2]) as x:
             f.store(z * by[0] + y * by[1] + x * by[2], offsets, tap.value)
             tap.set(tap.value + 1)
+        # Filters or channels lie side by side, and taps do not: squares of them are turned.
+        beside = square.denied().both(w_m.equals(1).either(w_c.equals(1))).both(by[2].equals(1).denied())
+        moved = beside.both(c["paired"].equals(0)) if self.by_channels else beside
+        with f.when(moved):
+            self._turn_filters(f, c, weight, offsets, (m0, m1, begin, end, apart), several)
+        if self.by_channels:
+            with f.when(beside.both(c["paired"].equals(1))):
+                self._turn_filter_pairs(f, c, weight, offsets, (m0, m1, begin, end, apart), several)
         # What a channel has for these filters lies together, if that is the gradient by the input.
-        other = square.denied()
+        other = square.either(beside).denied()
         if self.by_channels:
             in_pairs = other.both(c["paired"].equals(1))
             other = other.both(c["paired"].equals(0))
@@ -308,6 +316,73 @@ class Filters(Vectors):
             f"declare i16 @llvm.vector.reduce.umax.v{self.lanes}i16({short})"
         )
         return f"{declared}\n\n{f.end()}"
+
+    def _turn_filters(
+        self, f: Function, c: Record, weight: str, offsets: str, parts: tuple[Int, Int, Int, Int, Int], several: str
+    ) -> None:
+        """Put filters in order whose taps are apart, and whose filters or channels are not."""
+        m0, m1, begin, end, apart = parts
+        n, window, along, bits = self.lanes, c["window"], c["w_c"].equals(1), f"<{self.lanes} x i1>"
+        # What lies side by side is the inner loop's.
+        o0, o1, i0, i1 = (along.choose(a, b) for a, b in ((m0, begin), (m1, end), (begin, m0), (end, m1)))
+        step = along.choose(c["w_m"], c["w_c"])
+        to_o, to_i = along.choose(apart, window), along.choose(window, apart)
+        with f.loop(o0, o1) as o, f.loop(i0, i1, n) as i, f.loop(0, window, n) as k:
+            of, to = self._stored_at(f, weight, o * step + i), (o - o0) * to_o + (i - i0) * to_i + k
+            found: list[str] = []
+            for j in range(n):
+                place = self._stored_at(f, of, f.load(offsets, (k + j).least(window - 1)))
+                self._ahead(f, self._stored_at(f, place, step * 2))
+                found.append(self._raw(f, place, i1 - i))
+                self._is_odd(f, self._widened_raw(f, found[-1]), self.vector, several, bits)
+            for j, value in enumerate(self._transposed(f, found)):
+                with f.when(i + j < i1):
+                    self._put_raw(f, value, self._stored_at(f, "%to", to + to_i * j), window - k)
+
+    def _turn_filter_pairs(
+        self, f: Function, c: Record, weight: str, offsets: str, parts: tuple[Int, Int, Int, Int, Int], several: str
+    ) -> None:
+        """The same, where a tap has pairs of two channels."""
+        m0, m1, begin, end, apart = parts
+        n, window, along, bits = self.lanes, c["window"], c["w_c"].equals(1), f"<{self.lanes} x i1>"
+        whole = f"<{n} x i32>"
+
+        def turn(o: Int, i: Int, i1: Int, step: tuple[Number, Number], to: tuple[Int, Int], *, halves: bool) -> None:
+            """Registers of pairs: of channels that are apart, or side by side."""
+            with f.loop(0, window, n) as k:
+                found: list[str] = []
+                for j in range(n):
+                    place = self._stored_at(f, weight, f.load(offsets, (k + j).least(window - 1)) + o * step[0] + i)
+                    self._ahead(f, self._stored_at(f, place, step[0] * 4))
+                    if halves:
+                        low, high = (self._raw(f, self._stored_at(f, place, c["w_c"] * h), i1 - i) for h in (0, 1))
+                        upper = f.op(f"shl {whole} {f.op(f'bitcast {self.vector} {high} to {whole}')}, splat (i32 16)")
+                        both = f.op(f"or {whole} {f.op(f'bitcast {self.vector} {low} to {whole}')}, {upper}")
+                        found.append(f.op(f"bitcast {whole} {both} to {self.vector}"))
+                    else:
+                        mask = self._below(f, i1 - i, 2 * n)
+                        kind = f"<{2 * n} x i16>"
+                        both = f.op(
+                            f"call {kind} @llvm.masked.load.v{2 * n}i16.p0(ptr align 2 {place}, <{2 * n} x i1> {mask},"
+                            f" {kind} zeroinitializer)"
+                        )
+                        found.append(f.op(f"bitcast {kind} {both} to {self.vector}"))
+                    pairs = f.op(f"bitcast {self.vector} {found[-1]} to {whole}")
+                    for part in (f.op(f"shl {whole} {pairs}, splat (i32 16)"), pairs):
+                        upper = f.op(f"and {whole} {part}, splat (i32 -65536)")
+                        value = f.op(f"bitcast {whole} {upper} to {self.vector}")
+                        self._is_odd(f, value, self.vector, several, bits)
+                for j, value in enumerate(self._transposed(f, found)):
+                    with f.when(i + (j if halves else 2 * j) < i1):
+                        there = self._stored_at(f, "%to", to[0] + to[1] * j + k * 2)
+                        self._put_first(f, value, there, window - k)
+
+        with f.when(along), f.loop(m0, m1) as m, f.loop(begin, end, 2 * n) as channel:
+            to = (m - m0) * apart + (channel - begin) * window, window * 2
+            turn(m, channel, end, (c["w_m"], 1), to, halves=False)
+        with f.when(along.denied()), f.loop(begin, end, 2) as channel, f.loop(m0, m1, n) as m:
+            to = (m - m0) * apart + (channel - begin) * window, apart
+            turn(channel, m, m1, (c["w_c"], 1), to, halves=True)
 
     def _filters_at(self, f: Function, c: Record, g: Int, m: Int, r0: Int, left: str) -> str:
         """Where terms of some filters of a group lie as the kernel in registers reads them: `left`, or ready."""

@@ -336,7 +336,19 @@ class Programs(Packing):
             for j, value in enumerate(self._transposed(f, rows)):
                 with f.when(m + j < m1 - m0):
                     self._put_several(f, value, self._stored_at(f, base, (m + j) * w_m + r), r1 - r)
-        with f.when(plain.denied()), f.loop(r0, r1) as r:
+        # Channels of a filter lie side by side: squares of each tap are.
+        beside = plain.denied().both(c["w_c"].equals(1))
+        with f.when(beside), f.loop(0, window) as tap:
+            steps = tap // t2 // t1 * c["w0"] + tap // t2 % t1 * c["w1"] + tap % t2 * c["w2"]
+            first, last = ((r - tap).most(0).up(window) for r in (r0, r1))
+            with f.loop(first, last, self.lanes) as channel, f.loop(0, m1 - m0, self.lanes) as m:
+                lines = [(channel + j).least(last - 1) * window + tap - r0 for j in range(self.lanes)]
+                rows = [total(line * width + m, True) for line in lines]
+                for j, value in enumerate(self._transposed(f, rows)):
+                    with f.when(m + j < m1 - m0):
+                        to = self._stored_at(f, base, (m + j) * w_m + channel + steps)
+                        self._put_several(f, value, to, last - channel)
+        with f.when(plain.either(beside).denied()), f.loop(r0, r1) as r:
             tap = r % window
             steps = tap // t2 // t1 * c["w0"] + tap // t2 % t1 * c["w1"] + tap % t2 * c["w2"]
             row = self._stored_at(f, base, r // window * c["w_c"] + steps)

@@ -182,6 +182,37 @@ class Vectors:
             f" <{n} x i1> {mask}, <{n} x {stored}> zeroinitializer)"
         )
 
+    def _raw(self, f: Function, place: str, count: Int) -> str:
+        """The first of some numbers as they are kept, each as long as one that is computed with: to be moved."""
+        bits = f.op(self._masked_bits(place, self._below(f, count)))
+        if self.stored == self.real:
+            return bits
+        n = self.lanes
+        whole = f.op(f"bitcast <{n} x {self.stored}> {bits} to <{n} x i16>")
+        return f.op(f"bitcast <{n} x i32> {f.op(f'zext <{n} x i16> {whole} to <{n} x i32>')} to {self.vector}")
+
+    def _widened_raw(self, f: Function, value: str) -> str:
+        """Numbers of `_raw` as they are computed with."""
+        if self.stored == self.real:
+            return value
+        n = self.lanes
+        whole = f.op(f"bitcast {self.vector} {value} to <{n} x i32>")
+        if self.kind.stored == "bfloat":
+            return f.op(f"bitcast <{n} x i32> {f.op(f'shl <{n} x i32> {whole}, splat (i32 16)')} to {self.vector}")
+        half = f.op(f"bitcast <{n} x i16> {f.op(f'trunc <{n} x i32> {whole} to <{n} x i16>')} to <{n} x half>")
+        return f.op(f"fpext <{n} x half> {half} to {self.vector}")
+
+    def _put_raw(self, f: Function, value: str, place: str, count: Int) -> None:
+        """The first of some numbers of `_raw` to memory."""
+        n, kind = self.lanes, f"<{self.lanes} x {self.stored}>"
+        if self.stored != self.real:
+            whole = f.op(f"bitcast {self.vector} {value} to <{n} x i32>")
+            value = f.op(f"bitcast <{n} x i16> {f.op(f'trunc <{n} x i32> {whole} to <{n} x i16>')} to {kind}")
+        f.line(
+            f"call void @llvm.masked.store.v{n}{self._suffix()}.p0({kind} {value}, ptr align {self._item_stored()}"
+            f" {place}, <{n} x i1> {self._below(f, count)})"
+        )
+
     def _item_stored(self) -> int:
         return 2 if self.stored in ("half", "i16") else self.item
 

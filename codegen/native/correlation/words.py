@@ -25,6 +25,7 @@ _DERIVED = (
     "phase", "pitch", "direct", "plain", "partial", "packed", "odd", "deep", "failed",
     "line", "planes", "blocked", "late", "paired",
     "given", "span", "down", "across", "several",
+    "turned", "turned_n", "turned_g", "turned0", "turned1", "turned2",
     *(f"told_{name}" for name in TOLD),
 )  # fmt: skip
 #: What a program keeps of its block.
