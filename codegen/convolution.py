@@ -166,7 +166,9 @@ def adjoints(
     """
     o, c = _each(w[1][0], groups), w[1][1]
     lone = _kind(_CORRELATE, o, c, groups) == _DEPTHWISE
-    if lone and len(steps[0]) < _DIMS and any(stride > 1 for stride in steps[0]):
+    # Channels that lie side by side are correlated for each phase where they are.
+    beside = all(type(each[2][1]) is int and each[2][1] == 1 for each in (out, y))
+    if lone and not beside and len(steps[0]) < _DIMS and any(stride > 1 for stride in steps[0]):
         axes = [
             _whole(count, size, kernel, each, of, to, by)
             for count, size, kernel, each, of, to, by in zip(

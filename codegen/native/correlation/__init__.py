@@ -62,7 +62,8 @@ class _Module(Turning):
             self._spread_task(), self._single_filters(), self._single_rows(), self._single_gradients(),
             self._dots(), self._weight(), self._gather(),
             self._depthwise(), self._depthwise_weight(), self._lanes(), self._lane_forward(),
-            self._lane_weight(), self._lane_adjoint(), self._turn_task(), self._entry(),
+            self._lane_weight(), self._lane_adjoint(), self._beside_forward(), self._beside_weight(),
+            self._turn_task(), self._entry(),
             '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}',
         ]  # fmt: skip
         return "\n\n".join(parts)
@@ -176,6 +177,14 @@ class _Module(Turning):
         weight_by_lanes = kind.equals(DEPTHWISE_WEIGHT).both(beside).both(groups >= 2 * self.lanes)
         blocks = groups.up(self.lanes)
         work = image * window * self.lanes
+        # Channels that lie side by side stay where they are.
+        there = self._lies_beside(c).both(groups >= self.lanes)
+        forward_there, weight_there = (there.both(kind.equals(of)) for of in (DEPTHWISE, DEPTHWISE_WEIGHT))
+        with f.when(forward_there.both(some)):
+            go("beside.forward", c["n"] * blocks, work)
+        with f.when(weight_there):
+            go("beside.weight", blocks, work * c["n"])
+        by_lanes, weight_by_lanes = by_lanes.both(there.denied()), weight_by_lanes.both(there.denied())
         with f.when(by_lanes.both(some)):
             go("lanes.forward", c["n"] * blocks, work * rows)
             with f.when(c["odd"].equals(1).both(inside.denied())):
@@ -185,7 +194,8 @@ class _Module(Turning):
         with f.when(kind.equals(DEPTHWISE_ADJOINT).both(some)):
             go("lanes.adjoint", c["n"] * blocks, work * rows)
         product = kind.equals(CORRELATE).either(spread)
-        correlates = product.either(kind.equals(DEPTHWISE).both(by_lanes.denied())).both(some)
+        in_rows = by_lanes.either(forward_there).denied()
+        correlates = product.either(kind.equals(DEPTHWISE).both(in_rows)).both(some)
         width = (places.up(self.lanes) * self.lanes).least(4 * self.wide)
         blocks = places.up(width.most(1))
         # Filters that are read once or twice are looked at where they are read.
@@ -291,9 +301,10 @@ class _Module(Turning):
             with f.when(splits > 1):
                 go("gathered", tasks, height * width * splits * 8)
                 f.line(f"call void @free(ptr {c.pointer('partial')})")
-        with f.when(kind.equals(DEPTHWISE).both(some).both(by_lanes.denied())):
+        with f.when(kind.equals(DEPTHWISE).both(some).both(in_rows)):
             go("depthwise", c["n"] * groups, image * (window + 8) * rows // 4)
-        with f.when(kind.equals(DEPTHWISE_WEIGHT).both(rows > 0).both(weight_by_lanes.denied())):
+        in_rows = weight_by_lanes.either(weight_there).denied()
+        with f.when(kind.equals(DEPTHWISE_WEIGHT).both(rows > 0).both(in_rows)):
             go("depthwise_weight", groups, c["n"] * image * (window + 8) * rows // 4)
         with f.when(apart):
             f.line(f"call void @free(ptr {self._stored_at(f, c.pointer('packed'), -2 * self.lanes)})")

@@ -7,13 +7,13 @@ once, a square of a register's numbers at a time: each number once a call, and n
 
 from __future__ import annotations
 
-from opweave.codegen.native.correlation.channels import Channels
+from opweave.codegen.native.correlation.beside import Beside
 from opweave.codegen.native.correlation.words import Record
 from opweave.codegen.native.emitting import Function, Int
 from opweave.codegen.native.objects import UNTUNED
 
 
-class Turning(Channels):
+class Turning(Beside):
     """Programs that turn inputs around."""
 
     def _is_turned_first(self, c: Record) -> Int:

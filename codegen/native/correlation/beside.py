@@ -1,0 +1,151 @@
+"""Correlations of one channel a group where channels lie side by side: a register's places are channels as they lie.
+
+Nothing is copied. What a place sees beyond the input is left out, so nothing is multiplied by zeros around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opweave.codegen.native.correlation.channels import Axis, Channels
+from opweave.codegen.native.correlation.words import DEPTHWISE_WEIGHT, Record
+from opweave.codegen.native.emitting import Function, Int, Number
+
+#: Places whose sums are formed side by side; taps whose gradients are, and places of each of them; the most taps whose
+#: places the first cache has room for where they lie far apart.
+_TILE, _TAPS, _MANY, _FEW = 8, 3, 4, 32
+
+
+class Beside(Channels):
+    """Programs of several channels, a register's place each, which read and write them where they are."""
+
+    def _lies_beside(self, c: Record) -> Int:
+        """Whether channels of the input and of the results lie side by side, one filter each."""
+        flat = c["count0"].equals(1).both(c["taps0"].equals(1)).both(c["lo0"] <= 0).both(c["hi0"] > 0)
+        flat = flat.both((c["window"] <= _FEW).either(c["kind"].equals(DEPTHWISE_WEIGHT)))
+        return flat.both(c["rows"].equals(1)).both(c["in_g"].equals(1)).both(c["out_g"].equals(1))
+
+    def _beside_forward(self) -> str:
+        """Programs of a correlation: an image and some channels each."""
+        f, c = self._task("beside.forward")
+        y, x = Axis(c, 1), Axis(c, 2)
+        groups, window, images, n = c["groups"], c["window"], c["n"], self.lanes
+        slack = n + _TILE
+        rooms = self._lane_rooms(f, c, (window + slack, f.const(slack)))
+        filters, bias = rooms
+        back = x.by < 0
+        first_tap, next_tap = back.choose(window - 1, 0), back.choose(-1, 1)
+        before = f.variable(-1)
+        along = x.step * x.of
+        steps = [along * k for k in range(_TILE)]
+        # Places all of whose taps see something.
+        inner = x.low.up(x.step).least(x.count)
+        outer = ((x.high - x.reach).most(-1) // x.step + 1).least(x.count)
+        outer = (x.high >= x.reach).choose(outer, inner).most(inner)
+        with f.loop(f.param("start"), f.param("end")) as i:
+            image, g = i % images, i // images * n
+            count = (groups - g).least(n)
+            with f.when(before.value.equals(g).denied()):
+                before.set(g)
+                self._lane_filters(f, c, y, x, g, count, filters, bias)
+            mask = self._below(f, count)
+            first = self._vload(f, bias)
+            of = self._stored_at(f, c.pointer("input"), image * c["in_n"] + g)
+            to = self._stored_at(f, c.pointer("output"), image * c["out_n"] + g)
+            taps = self._lane_at(f, filters, first_tap)
+
+            def tile(
+                at: Int, place: Int, offsets: Sequence[Number], down: tuple[Int, Int], across: tuple[Number, Int]
+            ) -> None:
+                sums = [f.room(self.vector) for _ in offsets]
+                for one in sums:
+                    f.line(f"store {self.vector} {first}, ptr {one}")
+                row = self._stored_at(f, of, at * y.step * y.of + place * along)
+                with f.loop(*down) as v:
+                    begins = self._stored_at(f, row, v * (y.dstep * y.of))
+                    weights = self._lane_at(f, taps, v * x.taps * next_tap)
+                    with f.loop(*across) as u:
+                        factor = self._vload(f, self._lane_at(f, weights, u * next_tap))
+                        here = self._stored_at(f, begins, u * (x.dstep * x.of))
+                        for offset, one in zip(offsets, sums, strict=True):
+                            value = self._loaded(f, self._stored_at(f, here, offset), mask)
+                            old = f.op(f"load {self.vector}, ptr {one}")
+                            f.line(f"store {self.vector} {self._fma(f, factor, value, old)}, ptr {one}")
+                there = self._stored_at(f, to, at * y.to + place * x.to)
+                for k, one in enumerate(sums):
+                    value = f.op(f"load {self.vector}, ptr {one}")
+                    self._put_several(f, value, self._stored_at(f, there, x.to * k), count)
+
+            with f.loop(0, y.count) as at:
+                a, b = ((edge - at * y.step).most(0).up(y.dstep) for edge in (y.low, y.high))
+                down = a, b.least(y.taps)
+                whole = inner + ((outer - inner) & -_TILE)
+                half = whole + ((outer - whole) & -(_TILE // 2))
+                for begin, end, many in ((inner, whole, _TILE), (whole, half, _TILE // 2)):
+                    with f.loop(begin, end, many) as place:
+                        tile(at, place, steps[:many], down, (0, x.taps))
+                for begin, end in ((f.const(0), inner), (half, x.count)):
+                    with f.loop(begin, end) as place:
+                        u, w = ((edge - place * x.step).most(0).up(x.dstep) for edge in (x.low, x.high))
+                        tile(at, place, [0], down, (u, w.least(x.taps)))
+        self._free(f, rooms)
+        return f.end()
+
+    def _beside_weight(self) -> str:
+        """Programs of a gradient by the weight: some channels each."""
+        f, c = self._task("beside.weight")
+        y, x = Axis(c, 1), Axis(c, 2)
+        groups, window, images, n = c["groups"], c["window"], c["n"], self.lanes
+        rooms = self._lane_rooms(f, c, (window + n,))
+        totals = rooms[0]
+        along = x.step * x.of
+        with f.loop(f.param("start"), f.param("end")) as i:
+            g = i * n
+            count = (groups - g).least(n)
+            mask = self._below(f, count)
+            with f.loop(0, window) as tap:
+                self._vstore(f, "zeroinitializer", self._lane_at(f, totals, tap))
+            with f.loop(0, images) as image, f.loop(0, y.taps) as v, f.loop(0, x.taps, _TAPS) as u:
+                of = self._stored_at(f, c.pointer("input"), image * c["in_n"] + g + v * (y.dstep * y.of))
+                given = self._stored_at(f, c.pointer("output"), image * c["out_n"] + g)
+                some = [(u + k).least(x.taps - 1) for k in range(_TAPS)]
+                seen = [tap * (x.dstep * x.of) for tap in some]
+                edges = [x.places(tap) for tap in some]
+                begin, end = edges[0]
+                for a, b in edges[1:]:
+                    begin, end = begin.most(a), end.least(b)
+                end = end.most(begin)
+                whole = begin + ((end - begin) & -_MANY)
+                sums = [[f.room(self.vector) for _ in range(_MANY)] for _ in some]
+                for t, few in enumerate(sums):
+                    for k, one in enumerate(few):
+                        old = "zeroinitializer" if k else self._vload(f, self._lane_at(f, totals, v * x.taps + some[t]))
+                        f.line(f"store {self.vector} {old}, ptr {one}")
+
+                def add(grad: str, place: str, one: str) -> None:
+                    value, old = self._loaded(f, place, mask), f.op(f"load {self.vector}, ptr {one}")
+                    f.line(f"store {self.vector} {self._fma(f, grad, value, old)}, ptr {one}")
+
+                with f.loop(*y.places(v)) as at:
+                    row = self._stored_at(f, of, at * y.step * y.of)
+                    grads = self._stored_at(f, given, at * y.to)
+                    for first, last, many in ((begin, whole, _MANY), (whole, end, 1)):
+                        with f.loop(first, last, many) as place:
+                            there = self._stored_at(f, row, place * along)
+                            own = self._stored_at(f, grads, place * x.to)
+                            for k in range(many):
+                                grad = self._loaded(f, self._stored_at(f, own, x.to * k), mask)
+                                for tap, few in zip(seen, sums, strict=True):
+                                    add(grad, self._stored_at(f, there, tap + along * k), few[k])
+                    for (a, b), tap, few in zip(edges, seen, sums, strict=True):
+                        for first, last in ((a, begin.least(b)), (end.most(a), b)):
+                            with f.loop(first, last) as place:
+                                grad = self._loaded(f, self._stored_at(f, grads, place * x.to), mask)
+                                add(grad, self._stored_at(f, row, place * along + tap), few[0])
+                for k, few in enumerate(sums):
+                    with f.when(u + k < x.taps):
+                        self._vstore(f, self._summed(f, few), self._lane_at(f, totals, v * x.taps + some[k]))
+            to = self._stored_at(f, c.pointer("weight"), g * c["w_g"])
+            self._turn(f, "out", to, c["w_g"], count, y.taps, x.taps, y.by, x.by, totals)
+        self._free(f, rooms)
+        return f.end()
