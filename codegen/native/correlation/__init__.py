@@ -88,6 +88,13 @@ class _Module(Turning):
             c[name] = value
         go("correlate.planes", c["blocks"] * rows.up(height) * groups, width * height * c["terms"] + 1000)
 
+    def _quit(self, f: Function, c: Record, missing: Int) -> None:
+        """Leave where there is no memory."""
+        with f.when(missing):
+            for name in ("turned", "landing"):
+                f.line(f"call void @free(ptr {c.pointer(name)})")
+        f.leave(missing, "i32 3")
+
     def _entry(self) -> str:
         f = Function("i32", self.name, ["ptr words"], UNTUNED)
         context = f.room(f"[{len(WORDS)} x i64]")
@@ -97,6 +104,43 @@ class _Module(Turning):
         spread = kind.equals(SPREAD)
         with f.when(spread):
             self._spread_words(f, c)
+        for name in ("failed", "turned", "landing", "batch", "uneven"):
+            c[name] = 0
+        result, cost = f.room("i32"), f.room("double")
+        f.line(f"store i32 0, ptr {result}")
+
+        def go(function: str, programs: Int, work: Int) -> None:
+            """Run programs, unless the handler of a signal has raised while others ran."""
+            fine = Int(f, f.op(f"icmp eq i32 {f.op(f'load i32, ptr {result}')}, 0"))
+            with f.when(fine):
+                each = f.op(f"sitofp i64 {work} to double")
+                f.line(f"store double {f.op(f'fdiv double {each}, {RATE:e}')}, ptr {cost}")
+                found = f.op(
+                    f"call i32 @opweave_run(ptr @{function}, ptr {context}, i64 {programs}, i32 1, i32 1, i32 1,"
+                    f" ptr {cost})"
+                )
+                f.line(f"store i32 {found}, ptr {result}")
+                with f.when(c["failed"].equals(1)):
+                    f.line(f"store i32 3, ptr {result}")
+
+        def turn(told: tuple[Int, Int]) -> None:
+            missing = f.is_null(c.pointer("turned"))
+            with f.when(c["batch"] > 0):
+                c["failed"] = f.is_null(c.pointer("landing")).choose(1, 0)
+            self._quit(f, c, missing.either(c["failed"].equals(1)))
+            go("turn", *told)
+
+        some = (c["n"] > 0).both(c["rows"] > 0).both(c["groups"] > 0).both(c["channels"] > 0)
+        some = some.both((c["count0"] > 0).both(c["count1"] > 0).both(c["count2"] > 0))
+        first, last, same = self._windows(c)
+        with f.when(same):
+            self._one_tap(c, c["channels"] * c["taps0"] * c["taps1"] * c["taps2"], 1, 1)
+        with f.when(first.either(last).both(some)):
+            turn(self._turn_windows(f, c, last))
+        with f.when(some.both(kind.equals(CORRELATE)).both(c["taps0"] * c["taps1"] * c["taps2"] > 1)):
+            c["uneven"] = self._is_uneven(f, c).choose(1, 0)
+            with f.when(c["uneven"].equals(1).both(self._is_small(c))):
+                turn(self._turn_images(f, c))
         counts, taps = [c[f"count{d}"] for d in range(3)], [c[f"taps{d}"] for d in range(3)]
         window, image = math.prod(taps[1:], start=taps[0]), math.prod(counts[1:], start=counts[0])
         rows, groups, channels = c["rows"], c["groups"], c["channels"]
@@ -121,37 +165,18 @@ class _Module(Turning):
         for name, value in {
             "window": window, "image": image, "places": places, "terms": terms, "phase": phase,
             "pitch": phase * c["step2"], "direct": direct.choose(1, 0), "plain": tight.choose(1, 0), "odd": 0,
-            "packed": 0, "failed": 0, "turned": 0,
+            "packed": 0,
             "deep": (counts[0] - 1) * c["step0"] + (taps[0] - 1) * c["dstep0"] + 1, "partial": 0,
             "blocked": 0,
             "line": counts[2], "planes": 1,
         }.items():  # fmt: skip
             c[name] = value
-        result, cost = f.room("i32"), f.room("double")
-        f.line(f"store i32 0, ptr {result}")
-
-        def go(function: str, programs: Int, work: Int) -> None:
-            """Run programs, unless the handler of a signal has raised while others ran."""
-            fine = Int(f, f.op(f"icmp eq i32 {f.op(f'load i32, ptr {result}')}, 0"))
-            with f.when(fine):
-                each = f.op(f"sitofp i64 {work} to double")
-                f.line(f"store double {f.op(f'fdiv double {each}, {RATE:e}')}, ptr {cost}")
-                found = f.op(
-                    f"call i32 @opweave_run(ptr @{function}, ptr {context}, i64 {programs}, i32 1, i32 1, i32 1,"
-                    f" ptr {cost})"
-                )
-                f.line(f"store i32 {found}, ptr {result}")
-                with f.when(c["failed"].equals(1)):
-                    f.line(f"store i32 3, ptr {result}")
-
         work_ = places * rows * groups * channels
         some = (places > 0).both(rows > 0).both(groups > 0)
-        last = some.both(self._is_turned_first(c)).both(direct.denied()).both(window > 0)
+        last = some.both(self._lies_last(c)).both(direct.denied()).both(window > 0)
         last = last.both(kind.equals(CORRELATE).either(kind.equals(WEIGHT)))
         with f.when(last):
-            programs, work = self._turn_first(f, c)
-            f.leave(f.is_null(c.pointer("turned")), "i32 3")
-            go("turn", programs, work)
+            turn(self._turn_last(f, c))
         single = self._single(c, inside)
         correlation, gradient = (single.both(kind.equals(of)) for of in (CORRELATE, WEIGHT))
         by_filters = correlation.both(self._by_filters(c))
@@ -223,10 +248,7 @@ class _Module(Turning):
             filter_ = blocked.choose(parts * PITCH, terms + self.lanes)
             room = self._room(f, groups * rows * filter_ + blocked.choose(self.high * PITCH, 0) + 2 * self.lanes)
             c.keep("packed", self._stored_at(f, room, 2 * self.lanes))
-            missing = f.is_null(room)
-            with f.when(missing):
-                f.line(f"call void @free(ptr {c.pointer('turned')})")
-            f.leave(missing, "i32 3")
+            self._quit(f, c, f.is_null(room))
         with f.when(apart.either(surveyed.both(inside.denied()).both(tight))):
             go("survey", groups * rows.up(self.looked), terms * 20 * self.looked)
         with f.when(apart.both(blocked.denied())):
@@ -244,7 +266,8 @@ class _Module(Turning):
             width = (blocks * rows.up(_FEW_ROWS) * groups < ENOUGH).choose(width.least(2 * self.wide), width)
             blocks = places.up(width)
             even = places.up(blocks * self.lanes) * self.lanes
-            wide = (blocks < ENOUGH).choose(even, width)
+            # Panels of the places of all images are whole.
+            wide = (blocks < ENOUGH).both(c["batch"].equals(0)).choose(even, width)
             height = (rows.up(self.high) * self.high).least(TALL)
             for _ in range(3):
                 few = (blocks * rows.up(height) * groups < ENOUGH).both(height > 32)
@@ -253,7 +276,7 @@ class _Module(Turning):
             c["terms"] = each * window
             for name, value in {"width": wide, "blocks": blocks, "height": height, "row_blocks": row_blocks}.items():
                 c[name] = value
-            by_planes = f.const(0).equals(1) if self.kind.tiles else self._fits(c)
+            by_planes = f.const(0).equals(1) if self.kind.tiles else self._fits(c).both(c["uneven"].equals(0))
             with f.when(by_planes.denied()):
                 go("correlate", blocks * row_blocks * groups, wide * height * terms + 1000)
             if not self.kind.tiles:
@@ -293,10 +316,7 @@ class _Module(Turning):
             with f.when(splits > 1):
                 partial = self._room(f, tasks * splits * height * width)
                 c.keep("partial", partial)
-                missing = f.is_null(partial)
-                with f.when(missing):
-                    f.line(f"call void @free(ptr {c.pointer('turned')})")
-                f.leave(missing, "i32 3")
+                self._quit(f, c, f.is_null(partial))
             go("weight", tasks * splits, width * height * stretch * DEPTH)
             with f.when(splits > 1):
                 go("gathered", tasks, height * width * splits * 8)
@@ -308,7 +328,10 @@ class _Module(Turning):
             go("depthwise_weight", groups, c["n"] * image * (window + 8) * rows // 4)
         with f.when(apart):
             f.line(f"call void @free(ptr {self._stored_at(f, c.pointer('packed'), -2 * self.lanes)})")
-        f.line(f"call void @free(ptr {c.pointer('turned')})")
+        with f.when(c["batch"] > 0):
+            go("turn", *self._turn_back(f, c))
+        for name in ("turned", "landing"):
+            f.line(f"call void @free(ptr {c.pointer(name)})")
         text = f.end(f"i32 {f.op(f'load i32, ptr {result}')}")
         # As a launch from Python runs it.
         f = Function("i32", f"{self.name}_run", _RUN)
