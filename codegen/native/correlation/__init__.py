@@ -14,11 +14,9 @@ Sums are formed in an order that follows from the sizes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-
 from opweave.codegen.native import llvm
+from opweave.codegen.native.correlation.blocks import Blocks
 from opweave.codegen.native.correlation.channels import held
-from opweave.codegen.native.correlation.turning import Turning
 from opweave.codegen.native.correlation.words import (
     CORRELATE,
     DEPTH,
@@ -30,7 +28,6 @@ from opweave.codegen.native.correlation.words import (
     PITCH,
     RATE,
     SPREAD,
-    TALL,
     WEIGHT,
     WORDS,
     Kind,
@@ -50,7 +47,7 @@ def source(kind: Kind) -> str:
     return _Module(kind).text()
 
 
-class _Module(Turning):
+class _Module(Blocks):
     def text(self) -> str:
         """All functions."""
         parts = [
@@ -67,26 +64,6 @@ class _Module(Turning):
             '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}',
         ]  # fmt: skip
         return "\n\n".join(parts)
-
-    def _blocks_of_planes(self, f: Function, c: Record, go: Callable[[str, Int, Int], None]) -> None:
-        """Compute a correlation by `correlate.planes`, whose places are those between the rows, too."""
-        line, rows, groups = c["count2"] + (c["taps2"] - 1) * c["dstep2"], c["rows"], c["groups"]
-        image = c["count1"] * line
-        width = f.const(_PLACES * self.wide)
-        width = (c["n"] * image.up(width) < ENOUGH).choose(width // 2, width)
-        each = image.up(width)
-        width, blocks = image.up(each * self.lanes) * self.lanes, c["n"] * image.up(width)
-        # Blocks are wider than those of packed columns, so fewer filters have their sums in as much memory.
-        height = (rows.up(self.high) * self.high).least(TALL // 2)
-        for _ in range(3):
-            few = (blocks * rows.up(height) * groups < ENOUGH).both(height > 32)
-            height = few.choose(height.up(2 * self.high) * self.high, height)
-        for name, value in {
-            "line": line, "image": image, "places": c["n"] * image, "width": width, "blocks": c["n"] * image.up(width),
-            "height": height, "row_blocks": rows.up(height), "planes": c["depth"] // c["window"],
-        }.items():  # fmt: skip
-            c[name] = value
-        go("correlate.planes", c["blocks"] * rows.up(height) * groups, width * height * c["terms"] + 1000)
 
     def _quit(self, f: Function, c: Record, missing: Int) -> None:
         """Leave where there is no memory."""
@@ -239,7 +216,9 @@ class _Module(Turning):
             blocked = blocked.both((channels & 1).equals(0))
         # What is read once or twice is put in order by who reads it.
         c["paired"] = blocked.choose(1, 0) if self.by_channels else 0
-        late = blocked.both(blocks <= 2)
+        striped = kind.equals(CORRELATE).both(self._is_striped(f, c))
+        c["striped"] = striped.choose(1, 0)
+        late = blocked.both(blocks <= 2).both(striped.denied())
         c["late"] = late.choose(1, 0)
         blocked, apart = blocked.both(late.denied()), apart.both(late.denied())
         parts = blocked.choose(each.up((depth // window.most(1)).most(1)), 0)
@@ -262,33 +241,11 @@ class _Module(Turning):
             go("careful", groups * rows, c["n"] * image * terms * 8)
         some = some.both(odd.denied())
         with f.when(kind.equals(CORRELATE).both(some)):
-            # To pack columns again for other filters takes longer than to pack filters for other places.
-            width = (blocks * rows.up(_FEW_ROWS) * groups < ENOUGH).choose(width.least(2 * self.wide), width)
-            blocks = places.up(width)
-            even = places.up(blocks * self.lanes) * self.lanes
-            # Panels of the places of all images are whole.
-            wide = (blocks < ENOUGH).both(c["batch"].equals(0)).choose(even, width)
-            height = (rows.up(self.high) * self.high).least(TALL)
-            for _ in range(3):
-                few = (blocks * rows.up(height) * groups < ENOUGH).both(height > 32)
-                height = few.choose(height.up(2 * self.high) * self.high, height)
-            row_blocks = rows.up(height)
             c["terms"] = each * window
-            for name, value in {"width": wide, "blocks": blocks, "height": height, "row_blocks": row_blocks}.items():
-                c[name] = value
-            by_planes = f.const(0).equals(1) if self.kind.tiles else self._fits(c).both(c["uneven"].equals(0))
-            with f.when(by_planes.denied()):
-                go("correlate", blocks * row_blocks * groups, wide * height * terms + 1000)
-            if not self.kind.tiles:
-                with f.when(by_planes):
-                    self._blocks_of_planes(f, c, go)
+            self._correlate_stripes(f, c, go)
             for name, value in {
-                "terms": terms,
-                "image": image,
-                "places": places,
-                "line": counts[2],
-                "planes": 1,
-            }.items():
+                "terms": terms, "image": image, "places": places, "line": counts[2], "planes": 1,
+            }.items():  # fmt: skip
                 c[name] = value
             with f.when(c["odd"].equals(1).both(inside.denied())):
                 go("careful", groups * rows, c["n"] * image * terms * 8)
@@ -339,10 +296,6 @@ class _Module(Turning):
         return f"{text}\n\n{f.end(f'i32 {found}')}"
 
 
-#: Programs of so many filters are preferred to programs of few places.
-_FEW_ROWS = 128
-#: Panels of a block where columns need no memory.
-_PLACES = 8
 _RUN = ("ptr code", "ptr packed", "i64 n", "i32 gx", "i32 gy", "i32 gz", "ptr cost")
 _HEAD = """\
 declare ptr @malloc(i64)

@@ -17,9 +17,9 @@ from opweave.codegen.native.emitting import Function, Int, Number
 #: What a task is told: where numbers are and go to; loops over parts, each of which has `a` rows of a plane; and over
 #: the places of a plane. Of all but the rows, which lie side by side, how far apart they lie.
 _OUTER, _INNER = 5, 3
-#: Numbers of a row of taps that are worth to be turned around; the most places of images that are small, and how many
-#: percent of the taps of all places see something at most where that is worth it.
-_ROW, _SMALL, _SEEN = 4, 144, 86
+#: Numbers of a row of taps that are worth to be turned around; the most places of images that are small, how many images
+#: are enough, and how many percent of the taps of all places see something at most where that is worth it.
+_ROW, _SMALL, _MANY, _SEEN = 4, 144, 4, 86
 
 
 class Turning(Beside):
@@ -160,8 +160,12 @@ class Turning(Beside):
         sizes = [c[f"hi{d}"] - c[f"lo{d}"] for d in (1, 2)]
         of = c["in_n"].equals(c["groups"] * c["channels"] * sizes[0] * sizes[1])
         to = c["out_n"].equals(c["groups"] * c["rows"] * c["count1"] * c["count2"])
-        small = (c["count1"] * c["count2"] <= _SMALL).both(c["n"] >= self.lanes)
+        small = (c["count1"] * c["count2"] <= _SMALL).both(c["n"] >= self._in_rows(c, 1).choose(_MANY, self.lanes))
         return flat.both(of).both(to).both(small).both(c["groups"] * c["rows"] >= self.lanes)
+
+    def _in_rows(self, c: Record, apart: Number) -> Int:
+        """Whether a row's places of all images may be one row, whose taps are so many images apart."""
+        return c["step2"].equals(1).both(c["in2"].equals(apart)).both(c["out2"].equals(apart))
 
     def _turn_images(self, f: Function, c: Record) -> tuple[Int, Int]:
         """Have the places of all images lie side by side."""
@@ -177,14 +181,20 @@ class Turning(Beside):
         c.keep("output", landing)
         for name in ("in_g", "in_c", "in1", "in2", "out_g", "out_m", "out1", "out2"):
             c[name] = c[name] * n
-        for d in (0, 1):
-            for name in ("count", "step", "taps", "dstep", "lo", "hi", "in", "out", "w"):
-                c[f"{name}{d}"] = c[f"{name}{d + 1}"]
-        last = {
-            "count": n, "step": 1, "taps": 1, "dstep": 1, "lo": 0, "hi": n, "in": 1, "out": 1, "w": 0,
-        }  # fmt: skip
-        for name, value in last.items():
-            c[f"{name}2"] = value
+        rows = self._in_rows(c, n)
+        with f.when(rows):
+            for name in ("count", "dstep", "lo", "hi"):
+                c[f"{name}2"] = c[f"{name}2"] * n
+            c["in2"], c["out2"] = 1, 1
+        with f.when(rows.denied()):
+            for d in (0, 1):
+                for name in ("count", "step", "taps", "dstep", "lo", "hi", "in", "out", "w"):
+                    c[f"{name}{d}"] = c[f"{name}{d + 1}"]
+            last = {
+                "count": n, "step": 1, "taps": 1, "dstep": 1, "lo": 0, "hi": n, "in": 1, "out": 1, "w": 0,
+            }  # fmt: skip
+            for name, value in last.items():
+                c[f"{name}2"] = value
         c["batch"], c["n"], c["in_n"], c["out_n"] = n, 1, in_n * n, out_n * n
         return told
 
