@@ -81,7 +81,7 @@ class _Module(Blocks):
         spread = kind.equals(SPREAD)
         with f.when(spread):
             self._spread_words(f, c)
-        for name in ("failed", "turned", "landing", "batch", "uneven"):
+        for name in ("failed", "turned", "landing", "batch", "uneven", "by_taps"):
             c[name] = 0
         result, cost = f.room("i32"), f.room("double")
         f.line(f"store i32 0, ptr {result}")
@@ -218,6 +218,7 @@ class _Module(Blocks):
         c["paired"] = blocked.choose(1, 0) if self.by_channels else 0
         striped = kind.equals(CORRELATE).both(self._is_striped(f, c))
         c["striped"] = striped.choose(1, 0)
+        c["by_taps"] = blocked.both(self._by_taps(c)).choose(1, 0)
         late = blocked.both(blocks <= 2).both(striped.denied())
         c["late"] = late.choose(1, 0)
         blocked, apart = blocked.both(late.denied()), apart.both(late.denied())

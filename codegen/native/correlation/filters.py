@@ -8,6 +8,10 @@ from opweave.codegen.native.emitting import Function, Int, Number
 from opweave.codegen.native.objects import UNTUNED
 
 
+#: How many taps ahead filters are asked for.
+_TAPS_AHEAD = 8
+
+
 class Filters(Vectors):
     """What looks at filters and brings them to where they are read."""
 
@@ -254,16 +258,18 @@ class Filters(Vectors):
         with f.loop(0, taps[0]) as z, f.loop(0, taps[1]) as y, f.loop(0, taps[2]) as x:
             f.store(z * by[0] + y * by[1] + x * by[2], offsets, tap.value)
             tap.set(tap.value + 1)
+        by_taps = c["by_taps"].equals(1)
+        with f.when(by_taps):
+            self._ordered_by_taps(f, c, weight, offsets, (m0, m1, begin, end, apart), several)
         # Filters or channels lie side by side, and taps do not: squares of them are turned.
-        beside = square.denied().both(w_m.equals(1).either(w_c.equals(1))).both(by[2].equals(1).denied())
-        moved = beside.both(c["paired"].equals(0)) if self.by_channels else beside
-        with f.when(moved):
-            self._turn_filters(f, c, weight, offsets, (m0, m1, begin, end, apart), several)
+        beside = square.either(by_taps).denied().both(w_m.equals(1).either(w_c.equals(1)))
+        beside = beside.both(by[2].equals(1).denied())
         if self.by_channels:
-            with f.when(beside.both(c["paired"].equals(1))):
-                self._turn_filter_pairs(f, c, weight, offsets, (m0, m1, begin, end, apart), several)
+            beside = beside.both(c["paired"].equals(0))
+        with f.when(beside):
+            self._turn_filters(f, c, weight, offsets, (m0, m1, begin, end, apart), several)
         # What a channel has for these filters lies together, if that is the gradient by the input.
-        other = square.either(beside).denied()
+        other = square.either(beside).either(by_taps).denied()
         if self.by_channels:
             in_pairs = other.both(c["paired"].equals(1))
             other = other.both(c["paired"].equals(0))
@@ -339,50 +345,81 @@ class Filters(Vectors):
                 with f.when(i + j < i1):
                     self._put_raw(f, value, self._stored_at(f, "%to", to + to_i * j), window - k)
 
-    def _turn_filter_pairs(
+    def _by_taps(self, c: Record) -> Int:
+        """Whether filters are put in order tap by tap, the channels of each side by side: by copies, or by squares."""
+        beside = c["w_c"].equals(1).either(c["w_m"].equals(1))
+        return (c["window"] > 1).both(beside.either(self._is_turned(c).both(c["w_m"].equals(c["window"]))))
+
+    def _ordered_by_taps(
         self, f: Function, c: Record, weight: str, offsets: str, parts: tuple[Int, Int, Int, Int, Int], several: str
     ) -> None:
-        """The same, where a tap has pairs of two channels."""
+        """Put filters in order tap by tap."""
         m0, m1, begin, end, apart = parts
-        n, window, along, bits = self.lanes, c["window"], c["w_c"].equals(1), f"<{self.lanes} x i1>"
-        whole = f"<{n} x i32>"
+        n, window, w_m, w_c, each = self.lanes, c["window"], c["w_m"], c["w_c"], self._each
+        # Places of rows count numbers that are computed with: one, or a pair.
+        pitch, units = apart // each, (end - begin) // each
+        bits, whole = f"<{n} x i1>", f"<{n} x i32>"
 
-        def turn(o: Int, i: Int, i1: Int, step: tuple[Number, Number], to: tuple[Int, Int], *, halves: bool) -> None:
-            """Registers of pairs: of channels that are apart, or side by side."""
-            with f.loop(0, window, n) as k:
-                found: list[str] = []
-                for j in range(n):
-                    place = self._stored_at(f, weight, f.load(offsets, (k + j).least(window - 1)) + o * step[0] + i)
-                    self._ahead(f, self._stored_at(f, place, step[0] * 4))
-                    if halves:
-                        low, high = (self._raw(f, self._stored_at(f, place, c["w_c"] * h), i1 - i) for h in (0, 1))
-                        upper = f.op(f"shl {whole} {f.op(f'bitcast {self.vector} {high} to {whole}')}, splat (i32 16)")
-                        both = f.op(f"or {whole} {f.op(f'bitcast {self.vector} {low} to {whole}')}, {upper}")
-                        found.append(f.op(f"bitcast {whole} {both} to {self.vector}"))
-                    else:
-                        mask = self._below(f, i1 - i, 2 * n)
-                        kind = f"<{2 * n} x i16>"
-                        both = f.op(
-                            f"call {kind} @llvm.masked.load.v{2 * n}i16.p0(ptr align 2 {place}, <{2 * n} x i1> {mask},"
-                            f" {kind} zeroinitializer)"
-                        )
-                        found.append(f.op(f"bitcast {kind} {both} to {self.vector}"))
-                    pairs = f.op(f"bitcast {self.vector} {found[-1]} to {whole}")
-                    for part in (f.op(f"shl {whole} {pairs}, splat (i32 16)"), pairs):
-                        upper = f.op(f"and {whole} {part}, splat (i32 -65536)")
-                        value = f.op(f"bitcast {whole} {upper} to {self.vector}")
-                        self._is_odd(f, value, self.vector, several, bits)
-                for j, value in enumerate(self._transposed(f, found)):
-                    with f.when(i + (j if halves else 2 * j) < i1):
-                        there = self._stored_at(f, "%to", to[0] + to[1] * j + k * 2)
-                        self._put_first(f, value, there, window - k)
+        def keep(value: str, place: Int, count: Int) -> None:
+            self._put_first(f, value, self._at(f, "%to", place), count)
 
-        with f.when(along), f.loop(m0, m1) as m, f.loop(begin, end, 2 * n) as channel:
-            to = (m - m0) * apart + (channel - begin) * window, window * 2
-            turn(m, channel, end, (c["w_m"], 1), to, halves=False)
-        with f.when(along.denied()), f.loop(begin, end, 2) as channel, f.loop(m0, m1, n) as m:
-            to = (m - m0) * apart + (channel - begin) * window, apart
-            turn(channel, m, m1, (c["w_c"], 1), to, halves=True)
+        def look(value: str) -> None:
+            if each == 1:
+                self._is_odd(f, value, self.vector, several, bits)
+                return
+            pairs = f.op(f"bitcast {self.vector} {value} to {whole}")
+            for part in (f.op(f"shl {whole} {pairs}, splat (i32 16)"), pairs):
+                upper = f.op(f"and {whole} {part}, splat (i32 -65536)")
+                self._is_odd(f, f.op(f"bitcast {whole} {upper} to {self.vector}"), self.vector, several, bits)
+
+        with f.when(w_c.equals(1)), f.loop(m0, m1) as m, f.loop(0, window) as k:
+            of = self._stored_at(f, weight, m * w_m + f.load(offsets, k) + begin)
+            with f.loop(0, units, n) as u:
+                place = self._stored_at(f, of, u * each)
+                # Some taps before: those of a row may all lie in the same few lines of a cache.
+                self._ahead(f, self._stored_at(f, place, f.load(offsets, 1) * _TAPS_AHEAD))
+                if each == 1:
+                    value = f.op(f"call {self.vector} @first(ptr {place}, i64 {units - u})")
+                else:
+                    kind, mask = f"<{2 * n} x i16>", self._below(f, (units - u) * 2, 2 * n)
+                    both = f.op(
+                        f"call {kind} @llvm.masked.load.v{2 * n}i16.p0(ptr align 2 {place}, <{2 * n} x i1> {mask},"
+                        f" {kind} zeroinitializer)"
+                    )
+                    value = f.op(f"bitcast {kind} {both} to {self.vector}")
+                look(value)
+                keep(value, (m - m0) * pitch + k * units + u, units - u)
+        squares = w_c.equals(1).denied()
+        with f.when(squares):
+            # Numbers of a channel that lie in a row: the filters of each tap, or those of all taps.
+            beside, filters = w_m.equals(1), m1 - m0
+            runs, long = beside.choose(window, 1), beside.choose(filters, filters * window)
+            table = f.op(f"call ptr @malloc(i64 {filters * window * 8 + 8})")
+            with f.loop(0, filters) as m, f.loop(0, window) as k:
+                f.store(m * pitch + k * units, table, beside.choose(k * filters + m, m * window + (window - 1 - k)))
+            with f.loop(0, runs) as q:
+                first = beside.choose(m0 + f.load(offsets, q), m0 * w_m - (window - 1))
+                with f.loop(0, units, n) as u, f.loop(0, long, n) as e:
+                    found: list[str] = []
+                    for j in range(n):
+                        channel = (u + j).least(units - 1) * each + begin
+                        place = self._stored_at(f, weight, channel * w_c + first + e)
+                        halves: list[str] = []
+                        for h in range(each):
+                            at = self._stored_at(f, place, w_c * h)
+                            self._ahead(f, self._stored_at(f, at, w_c * (each * n)))
+                            halves.append(self._raw(f, at, long - e))
+                        if each == 2:
+                            low, high = (f.op(f"bitcast {self.vector} {half} to {whole}") for half in halves)
+                            high = f.op(f"shl {whole} {high}, splat (i32 16)")
+                            both = f.op(f"or {whole} {low}, {high}")
+                            halves = [f.op(f"bitcast {whole} {both} to {self.vector}")]
+                        found.append(halves[0])
+                        look(found[-1])
+                    for r, value in enumerate(self._transposed(f, found)):
+                        with f.when(e + r < long):
+                            keep(value, f.load(table, q * filters + e + r) + u, units - u)
+            f.line(f"call void @free(ptr {table})")
 
     def _filters_at(self, f: Function, c: Record, g: Int, m: Int, r0: Int, left: str) -> str:
         """Where terms of some filters of a group lie as the kernel in registers reads them: `left`, or ready."""

@@ -323,8 +323,9 @@ class Packing(Filters):
         scratch = t.pointer("scratch")
         second = self._at(f, scratch, t["plane"])
         sees, seen = t["sees"], t.pointer("seen")
-        some = sees < window
-
+        some, by_taps = sees < window, c["by_taps"].equals(1)
+        # A row for each tap of a channel, or for each channel of a tap.
+        apart = by_taps.choose((r1 - r0) // window.most(1), 1)
         last_ = direct.both(in_c.equals(1)).both(in2.equals(1).denied())
         with f.when(last_), f.loop(0, panels) as j:
             self._turn_columns(
@@ -335,6 +336,7 @@ class Packing(Filters):
             begin = channel * window
             first, last = (r0 - begin).most(0), (r1 - begin).least(sees)
             start = some.choose((channel - r0 // window) * sees, begin - r0)
+            start = by_taps.choose(channel - r0 // window, start)
             with f.when(direct.denied()):
                 self._put_channels(f, c, "%t", "%base", channel, scratch, second, paired=paired)
             with f.loop(0, panels) as j:
@@ -365,7 +367,7 @@ class Packing(Filters):
                             place = self._at(f, row, f.load(one, 1))
                             f.line(f"call void @spaced.pairs(ptr {place}, ptr {of}, ptr {other}, i64 {f.load(one, 2)})")
                 with f.when(direct.denied()), f.loop(first, last) as tap:
-                    row = self._at(f, "%to", j * far + (start + tap) * pitch)
+                    row = self._at(f, "%to", j * far + (start + tap * apart) * pitch)
                     shifted = self._at(f, scratch, f.load(taps, f.load(seen, tap)))
                     with f.loop(0, count) as q:
                         one = f.at(runs, q * 3)

@@ -79,7 +79,7 @@ class Programs(Packing):
         sums = self._room(f, height * width)
         # What all panels of a block see, and what each of them does.
         each_table = depth * 4 + _HEAD
-        table = self._room(f, each_table * (width.up(panel) + 1))
+        table = self._room(f, each_table * uneven.choose(width.up(panel) + 1, 1))
         self._need(f, c, record, slab, own_filters, sums, table, planned=False)
         bias = f.room(f"[{self.high} x {self.real}]")
         window, blind = c["window"], f.variable(0)
@@ -93,13 +93,7 @@ class Programs(Packing):
             p1, some = (p0 + width).least(places), height.least(rows - m0)
             f.line(f"call void @plan(ptr %c, ptr {t}, i64 {p0}, i64 {p1}, i64 {panel})")
             self._need(f, c, record, slab, own_filters, sums, table)
-            if not self.kind.tiles:
-                f.line(f"call void @look(ptr %c, ptr {t}, i64 {p0}, i64 {p1}, ptr {table})")
-                blind.set((record["sees"] < window).choose(1, 0))
-                with f.when(uneven), f.loop(0, record["panels"]) as j:
-                    own = self._at(f, table, each_table * (j + 1))
-                    begin, end = p0 + j * panel, (p0 + (j + 1) * panel).least(p1)
-                    f.line(f"call void @look.panel(ptr %c, ptr {t}, i64 {begin}, i64 {end}, ptr {own})")
+            channels = f.variable(0)
             base = self._stored_at(f, c.pointer("input"), g * c["in_g"])
             out = self._stored_at(f, c.pointer("output"), g * c["out_g"] + m0 * out_m)
             counts, outs = record.pointer("counts"), record.pointer("outs")
@@ -107,6 +101,19 @@ class Programs(Packing):
             with f.loop(0, terms.most(1), depth) as r0:
                 r1 = (r0 + depth).least(terms)
                 k = r1 - r0
+                if not self.kind.tiles:
+                    # The last terms may be of fewer channels.
+                    many = k // window.most(1)
+                    with f.when(channels.value.equals(many).denied()):
+                        channels.set(many)
+                        f.line(f"call void @look(ptr %c, ptr {t}, i64 {p0}, i64 {p1}, ptr {table}, i64 {many})")
+                        blind.set((record["sees"] < window).choose(1, 0))
+                        with f.when(uneven), f.loop(0, record["panels"]) as j:
+                            own = self._at(f, table, each_table * (j + 1))
+                            begin, end = p0 + j * panel, (p0 + (j + 1) * panel).least(p1)
+                            f.line(
+                                f"call void @look.panel(ptr %c, ptr {t}, i64 {begin}, i64 {end}, ptr {own}, i64 {many})"
+                            )
                 with f.when(k > 0):
                     columns = "columns.pairs" if self.by_channels else "columns"
                     f.line(
@@ -185,7 +192,7 @@ class Programs(Packing):
 
     def _look(self) -> str:
         """Which taps see something from the places [p0, p1); a table of columns and terms, if some see nothing."""
-        f, c, t = self._open("look", "i64 p0", "i64 p1", "ptr table")
+        f, c, t = self._open("look", "i64 p0", "i64 p1", "ptr table", "i64 channels")
         window, seen, found, tap = c["window"], t.pointer("seen"), f.variable(0), f.variable(0)
         inside = self._edges(f, c)
         with f.loop(0, c["taps0"]) as tz, f.loop(0, c["taps1"]) as ty, f.loop(0, c["taps2"]) as tx:
@@ -200,15 +207,17 @@ class Programs(Packing):
         f.store(found.value, "%table", 0)
         entries = f.at("%table", _HEAD // 2)
         with f.when(found.value < window):
-            with f.loop(0, c["depth"] // window) as channel, f.loop(0, found.value) as i:
-                term = channel * found.value + i
-                f.store(term * self.wide, entries, term * 2)
-                f.store(channel * window + f.load(seen, i), entries, term * 2 + 1)
+            channels, by_taps = f.param("channels"), c["by_taps"].equals(1)
+            with f.loop(0, channels) as channel, f.loop(0, found.value) as i:
+                term, tap = channel * found.value + i, f.load(seen, i)
+                f.store(by_taps.choose(i * channels + channel, term) * self.wide, entries, term * 2)
+                f.store(by_taps.choose(tap * channels + channel, channel * window + tap), entries, term * 2 + 1)
         return f"{f.end()}\n\n{self._look_panel()}"
 
     def _look_panel(self) -> str:
         """The same of a panel, of columns that `look` has found for its block."""
-        f, c, t = self._open("look.panel", "i64 p0", "i64 p1", "ptr table")
+        f, c, t = self._open("look.panel", "i64 p0", "i64 p1", "ptr table", "i64 channels")
+        channels, by_taps = f.param("channels"), c["by_taps"].equals(1)
         window, seen, sees, found = c["window"], t.pointer("seen"), t["sees"], f.variable(0)
         inside, entries = self._edges(f, c), f.at("%table", _HEAD // 2)
         with f.loop(0, sees) as i:
@@ -219,15 +228,17 @@ class Programs(Packing):
                 rest = rest // c[f"taps{d}"]
                 first, end = (edge + of for edge in inside[d])
                 sees_it = sees_it.both(end >= c[f"lo{d}"]).both(first < c[f"hi{d}"])
-            f.store(i * self.wide, entries, found.value * 2)
-            f.store(tap, entries, found.value * 2 + 1)
+            apart = by_taps.choose(channels, 1)
+            f.store(i * apart * self.wide, entries, found.value * 2)
+            f.store(tap * apart, entries, found.value * 2 + 1)
             found.set(found.value + sees_it.choose(1, 0))
         many = found.value
         f.store(many, "%table", 0)
-        with f.loop(1, c["depth"] // window) as channel, f.loop(0, many) as i:
+        with f.loop(1, channels) as channel, f.loop(0, many) as i:
             term = channel * many + i
-            f.store(f.load(entries, i * 2) + channel * sees * self.wide, entries, term * 2)
-            f.store(f.load(entries, i * 2 + 1) + channel * window, entries, term * 2 + 1)
+            row, filter_ = (channel * by_taps.choose(1, of) for of in (sees, window))
+            f.store(f.load(entries, i * 2) + row * self.wide, entries, term * 2)
+            f.store(f.load(entries, i * 2 + 1) + filter_, entries, term * 2 + 1)
         return f.end()
 
     def _weight(self) -> str:
