@@ -40,7 +40,7 @@ _THIN, _THICK, _LONG, _NARROW, _WIDE = 8, 32, 3, 4, 1024
 _MORE = 1.3
 #: The fewest images whose places lie side by side while they are correlated, and the most places of each of them: what
 #: their taps do not see is left out (`correlation.turning`).
-_MANY, _SMALL = 4, 144
+_MANY, _SMALL = 4, 256
 #: The address of a tensor, its sizes and its strides; whole numbers, or what stands for them.
 Operand = tuple[Any, Sequence[Any], Sequence[Any]]
 

@@ -17,6 +17,7 @@ import math
 from opweave.codegen.native import llvm
 from opweave.codegen.native.correlation.blocks import Blocks
 from opweave.codegen.native.correlation.channels import held
+from opweave.codegen.native.correlation.programs import FEW
 from opweave.codegen.native.correlation.words import (
     CORRELATE,
     DEPTH,
@@ -101,10 +102,8 @@ class _Module(Blocks):
                     f.line(f"store i32 3, ptr {result}")
 
         def turn(told: tuple[Int, Int]) -> None:
-            missing = f.is_null(c.pointer("turned"))
-            with f.when(c["batch"] > 0):
-                c["failed"] = f.is_null(c.pointer("landing")).choose(1, 0)
-            self._quit(f, c, missing.either(c["failed"].equals(1)))
+            missing = c["failed"].equals(1)
+            self._quit(f, c, missing)
             go("turn", *told)
 
         some = (c["n"] > 0).both(c["rows"] > 0).both(c["groups"] > 0).both(c["channels"] > 0)
@@ -154,6 +153,10 @@ class _Module(Blocks):
         last = last.both(kind.equals(CORRELATE).either(kind.equals(WEIGHT)))
         with f.when(last):
             turn(self._turn_last(f, c))
+        # Rows of few filters' gradients are read as they lie.
+        apart = c["out_m"].equals(1).both(c["out2"].equals(1).denied()).both(rows > 1).both(rows <= FEW)
+        with f.when(kind.equals(WEIGHT).both(some).both(apart)):
+            turn(self._turn_gradients(f, c))
         single = self._single(c, inside)
         correlation, gradient = (single.both(kind.equals(of)) for of in (CORRELATE, WEIGHT))
         by_filters = correlation.both(self._by_filters(c))

@@ -12,8 +12,8 @@ from opweave.codegen.native.correlation.words import DEPTHWISE_WEIGHT, Record
 from opweave.codegen.native.emitting import Function, Int, Number
 
 #: Places whose sums are formed side by side; taps whose gradients are, and places of each of them; the most taps whose
-#: places the first cache has room for where they lie far apart.
-_TILE, _TAPS, _MANY, _FEW = 8, 3, 4, 32
+#: places the first cache has room for where they lie far apart, and how many bytes that may be.
+_TILE, _TAPS, _MANY, _FEW, _APART = 8, 3, 4, 16, 2048
 
 
 class Beside(Channels):
@@ -22,7 +22,8 @@ class Beside(Channels):
     def _lies_beside(self, c: Record) -> Int:
         """Whether channels of the input and of the results lie side by side, one filter each."""
         flat = c["count0"].equals(1).both(c["taps0"].equals(1)).both(c["lo0"] <= 0).both(c["hi0"] > 0)
-        flat = flat.both((c["window"] <= _FEW).either(c["kind"].equals(DEPTHWISE_WEIGHT)))
+        near = (c["window"] <= _FEW).both(c["in2"] * self._item_stored() <= _APART)
+        flat = flat.both(near.either(c["kind"].equals(DEPTHWISE_WEIGHT)))
         return flat.both(c["rows"].equals(1)).both(c["in_g"].equals(1)).both(c["out_g"].equals(1))
 
     def _beside_forward(self) -> str:

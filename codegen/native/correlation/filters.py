@@ -16,11 +16,11 @@ class Filters(Vectors):
     """What looks at filters and brings them to where they are read."""
 
     def _is_turned(self, c: Record) -> Int:
-        """Whether a channel's taps lie side by side in the opposite order, and a register has them all."""
+        """Whether a channel's taps lie side by side in the opposite order."""
         taps, by = ([c[f"{name}{d}"] for d in range(3)] for name in ("taps", "w"))
         even = by[1].equals(taps[2] * by[2]).either(taps[1].equals(1))
         even = even.both(by[0].equals(taps[1] * taps[2] * by[2]).either(taps[0].equals(1)))
-        return even.both(by[2].equals(-1)).both(c["window"] <= self.lanes)
+        return even.both(by[2].equals(-1))
 
     def _backwards(self, f: Function, of: str, window: Int) -> tuple[str, str]:
         """The taps of a channel that lie before an address, as they are and at the end of a register, turned around."""
@@ -253,7 +253,7 @@ class Filters(Vectors):
             for j, value in enumerate(self._transposed(f, found)):
                 with f.when(m + j < m1):
                     self._put_several(f, value, there(m + j, channel), end - channel)
-        turned = self._is_turned(c)
+        turned = self._is_turned(c).both(window <= self.lanes)
         offsets, tap = f.op(f"call ptr @malloc(i64 {window * 8 + 8})"), f.variable(0)
         with f.loop(0, taps[0]) as z, f.loop(0, taps[1]) as y, f.loop(0, taps[2]) as x:
             f.store(z * by[0] + y * by[1] + x * by[2], offsets, tap.value)

@@ -337,6 +337,7 @@ class Packing(Filters):
             first, last = (r0 - begin).most(0), (r1 - begin).least(sees)
             start = some.choose((channel - r0 // window) * sees, begin - r0)
             start = by_taps.choose(channel - r0 // window, start)
+            alone = by_taps.both((begin + window).equals(r1))
             with f.when(direct.denied()):
                 self._put_channels(f, c, "%t", "%base", channel, scratch, second, paired=paired)
             with f.loop(0, panels) as j:
@@ -374,9 +375,13 @@ class Packing(Filters):
                         of = self._at(f, shifted, f.load(one, 0))
                         to = self._at(f, row, f.load(one, 1))
                         long = f.load(one, 2)
-                        self._vstore(f, self._vload(f, of), to)
-                        with f.loop(self.lanes, long, self.lanes) as i:
-                            self._vstore(f, self._vload(f, self._at(f, of, i)), self._at(f, to, i))
+                        # What is written beyond a run is where a later one is, but for the last channel of a tap.
+                        with f.when(alone.denied()):
+                            self._vstore(f, self._vload(f, of), to)
+                            with f.loop(self.lanes, long, self.lanes) as i:
+                                self._vstore(f, self._vload(f, self._at(f, of, i)), self._at(f, to, i))
+                        with f.when(alone), f.loop(0, long, self.lanes) as i:
+                            self._put_first(f, self._vload(f, self._at(f, of, i)), self._at(f, to, i), long - i)
         return f.end()
 
     def _turn_columns(

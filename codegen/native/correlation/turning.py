@@ -19,7 +19,7 @@ from opweave.codegen.native.emitting import Function, Int, Number
 _OUTER, _INNER = 5, 3
 #: Numbers of a row of taps that are worth to be turned around; the most places of images that are small, how many images
 #: are enough, and how many percent of the taps of all places see something at most where that is worth it.
-_ROW, _SMALL, _MANY, _SEEN = 4, 144, 4, 86
+_ROW, _SMALL, _MANY, _SEEN = 4, 256, 4, 86
 
 
 class Turning(Beside):
@@ -45,6 +45,8 @@ class Turning(Beside):
         size = (count * self._item_stored() + (64 + 63)) & -64
         room = f.op(f"call ptr @aligned_alloc(i64 64, i64 {size})")
         c.keep(name, room)
+        with f.when(f.is_null(room)):
+            c["failed"] = 1
         return room
 
     def _lies_last(self, c: Record) -> Int:
@@ -74,6 +76,21 @@ class Turning(Beside):
             apart = apart * sizes[d]
         c["in_c"], c["in_g"], c["in_n"] = plane, plane * channels, plane * channels * groups
         c.keep("input", self._stored_at(f, room, first * -1))
+        return told
+
+    def _turn_gradients(self, f: Function, c: Record) -> tuple[Int, Int]:
+        """Have the results' gradients be planes of filters, as the input is."""
+        counts, rows, n, groups = [c[f"count{d}"] for d in range(3)], c["rows"], c["n"], c["groups"]
+        plane = counts[0] * counts[1] * counts[2]
+        room = self._turned_room(f, c, "landing", n * groups * rows * plane)
+        told = self._tell_turn(
+            f, c, c.pointer("output"), room, rows,
+            [(n, c["out_n"]), (groups, c["out_g"]), (1, 0), (1, 0), (1, 0)],
+            [(counts[d], c[f"out{d}"]) for d in range(3)],
+        )  # fmt: skip
+        c.keep("output", room)
+        c["out0"], c["out1"], c["out2"] = counts[1] * counts[2], counts[2], 1
+        c["out_m"], c["out_g"], c["out_n"] = plane, plane * rows, plane * rows * groups
         return told
 
     def _windows(self, c: Record) -> tuple[Int, Int, Int]:
