@@ -38,9 +38,9 @@ _FEW = 4
 _THIN, _THICK, _LONG, _NARROW, _WIDE = 8, 32, 3, 4, 1024
 #: How many results a place has, for each of them to have fewer products by places than by results.
 _MORE = 1.3
-#: The fewest images whose places lie side by side while they are correlated, and the most places of each of them: what
-#: their taps do not see is left out (`correlation.turning`).
-_MANY, _SMALL = 4, 256
+#: The fewest images whose places lie side by side while they are correlated, the fewest numbers that a place of all of
+#: them has, and the most places of an image: what their taps do not see is left out (`correlation.turning`).
+_MANY, _WORK, _SMALL = 4, 2048, 256
 #: The address of a tensor, its sizes and its strides; whole numbers, or what stands for them.
 Operand = tuple[Any, Sequence[Any], Sequence[Any]]
 
@@ -180,7 +180,7 @@ def adjoints(
         ]
         given = out, w, y, bias, groups, o, c, o, w[2][0], w[2][1], axes
         return [_words(_DEPTHWISE_ADJOINT, item, *given)]
-    if not lone and _is_spread(w, o, c, steps, _is_more(out[1][0], out[1][2:], y[1][2:])):
+    if not lone and _is_spread(w, o, c, steps, _is_more(out[1][0], o * math.prod(w[1][2:]), out[1][2:], y[1][2:])):
         axes = [
             _whole(count, size, kernel, each, of, to, 0)._replace(first=0)
             for count, size, kernel, each, of, to in zip(
@@ -201,10 +201,12 @@ def adjoints(
     ]
 
 
-def _is_more(n: Any, sizes: Sequence[Any], counts: Sequence[Any]) -> bool:
-    if any(type(size) is not int for size in (n, *sizes, *counts)):
+def _is_more(n: Any, terms: Any, sizes: Sequence[Any], counts: Sequence[Any]) -> bool:
+    if any(type(size) is not int for size in (n, terms, *sizes, *counts)):
         return False
-    return math.prod(sizes) > _MORE * math.prod(counts) and not (n >= _MANY and math.prod(sizes) <= _SMALL)
+    if n >= _MANY and n * terms >= _WORK and math.prod(sizes) <= _SMALL:
+        return False
+    return math.prod(sizes) > _MORE * math.prod(counts)
 
 
 def _is_spread(w: Operand, filters: Any, channels: Any, steps: Steps, more: bool) -> bool:

@@ -75,7 +75,7 @@ class Beside(Channels):
                 there = self._stored_at(f, to, at * y.to + place * x.to)
                 for k, one in enumerate(sums):
                     value = f.op(f"load {self.vector}, ptr {one}")
-                    self._put_several(f, value, self._stored_at(f, there, x.to * k), count)
+                    self._put_some(f, value, self._stored_at(f, there, x.to * k), mask)
 
             with f.loop(0, y.count) as at:
                 a, b = ((edge - at * y.step).most(0).up(y.dstep) for edge in (y.low, y.high))

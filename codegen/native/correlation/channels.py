@@ -82,9 +82,10 @@ class Channels(Depthwise):
             f.line(f"store {self.real} {self._get(f, place)}, ptr {self._at(f, '%to', at)}")
         else:
             rows: list[str] = []
+            read = self._below(f, left)
             for lane in range(self.lanes):
                 of = self._stored_at(f, place, (count - 1).least(lane) * f.param("apart"))
-                rows.append(f.op(f"call {self.vector} @first(ptr {of}, i64 {left})"))
+                rows.append(self._loaded(f, of, read))
             for r, value in enumerate(self._transposed(f, rows)):
                 self._vstore(f, value, self._at(f, "%to", (at + r) * self.lanes))
 
@@ -95,9 +96,10 @@ class Channels(Depthwise):
             self._put(f, f.op(f"load {self.real}, ptr {self._at(f, '%of', at)}"), place)
         else:
             rows = [self._vload(f, self._at(f, "%of", (at + r) * self.lanes)) for r in range(self.lanes)]
+            kept = self._below(f, left)
             for lane, value in enumerate(self._transposed(f, rows)):
                 with f.when(count > lane):
-                    self._put_several(f, value, self._stored_at(f, place, f.param("apart") * lane), left)
+                    self._put_some(f, value, self._stored_at(f, place, f.param("apart") * lane), kept)
 
     def _lane_rooms(self, f: Function, c: Record, sizes: Sequence[Int]) -> list[str]:
         """Room for so many registers each; a program is left where there is none."""

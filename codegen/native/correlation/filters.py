@@ -245,14 +245,15 @@ class Filters(Vectors):
         # One tap, and the gradient by the input: filters lie side by side, channels are to.
         with f.when(square), f.loop(begin, end, self.lanes) as channel, f.loop(m0, m1, self.lanes) as m:
             found: list[str] = []
+            read, kept = self._below(f, m1 - m), self._below(f, end - channel)
             for j in range(self.lanes):
                 self._ahead(f, self._stored_at(f, weight, m + (channel + j + self.lanes) * w_c))
                 of = self._stored_at(f, weight, m + (channel + j).least(end - 1) * w_c)
-                found.append(f.op(f"call {self.vector} @first(ptr {of}, i64 {m1 - m})"))
+                found.append(self._loaded(f, of, read))
                 self._is_odd(f, found[-1], self.vector, several, bits)
             for j, value in enumerate(self._transposed(f, found)):
                 with f.when(m + j < m1):
-                    self._put_several(f, value, there(m + j, channel), end - channel)
+                    self._put_some(f, value, there(m + j, channel), kept)
         turned = self._is_turned(c).both(window <= self.lanes)
         offsets, tap = f.op(f"call ptr @malloc(i64 {window * 8 + 8})"), f.variable(0)
         with f.loop(0, taps[0]) as z, f.loop(0, taps[1]) as y, f.loop(0, taps[2]) as x:
@@ -261,15 +262,8 @@ class Filters(Vectors):
         by_taps = c["by_taps"].equals(1)
         with f.when(by_taps):
             self._ordered_by_taps(f, c, weight, offsets, (m0, m1, begin, end, apart), several)
-        # Filters or channels lie side by side, and taps do not: squares of them are turned.
-        beside = square.either(by_taps).denied().both(w_m.equals(1).either(w_c.equals(1)))
-        beside = beside.both(by[2].equals(1).denied())
-        if self.by_channels:
-            beside = beside.both(c["paired"].equals(0))
-        with f.when(beside):
-            self._turn_filters(f, c, weight, offsets, (m0, m1, begin, end, apart), several)
         # What a channel has for these filters lies together, if that is the gradient by the input.
-        other = square.either(beside).either(by_taps).denied()
+        other = square.either(by_taps).denied()
         if self.by_channels:
             in_pairs = other.both(c["paired"].equals(1))
             other = other.both(c["paired"].equals(0))
@@ -323,28 +317,6 @@ class Filters(Vectors):
         )
         return f"{declared}\n\n{f.end()}"
 
-    def _turn_filters(
-        self, f: Function, c: Record, weight: str, offsets: str, parts: tuple[Int, Int, Int, Int, Int], several: str
-    ) -> None:
-        """Put filters in order whose taps are apart, and whose filters or channels are not."""
-        m0, m1, begin, end, apart = parts
-        n, window, along, bits = self.lanes, c["window"], c["w_c"].equals(1), f"<{self.lanes} x i1>"
-        # What lies side by side is the inner loop's.
-        o0, o1, i0, i1 = (along.choose(a, b) for a, b in ((m0, begin), (m1, end), (begin, m0), (end, m1)))
-        step = along.choose(c["w_m"], c["w_c"])
-        to_o, to_i = along.choose(apart, window), along.choose(window, apart)
-        with f.loop(o0, o1) as o, f.loop(i0, i1, n) as i, f.loop(0, window, n) as k:
-            of, to = self._stored_at(f, weight, o * step + i), (o - o0) * to_o + (i - i0) * to_i + k
-            found: list[str] = []
-            for j in range(n):
-                place = self._stored_at(f, of, f.load(offsets, (k + j).least(window - 1)))
-                self._ahead(f, self._stored_at(f, place, step * 2))
-                found.append(self._raw(f, place, i1 - i))
-                self._is_odd(f, self._widened_raw(f, found[-1]), self.vector, several, bits)
-            for j, value in enumerate(self._transposed(f, found)):
-                with f.when(i + j < i1):
-                    self._put_raw(f, value, self._stored_at(f, "%to", to + to_i * j), window - k)
-
     def _by_taps(self, c: Record) -> Int:
         """Whether filters are put in order tap by tap, the channels of each side by side: by copies, or by squares."""
         beside = c["w_c"].equals(1).either(c["w_m"].equals(1))
@@ -358,19 +330,25 @@ class Filters(Vectors):
         n, window, w_m, w_c, each = self.lanes, c["window"], c["w_m"], c["w_c"], self._each
         # Places of rows count numbers that are computed with: one, or a pair.
         pitch, units = apart // each, (end - begin) // each
-        bits, whole = f"<{n} x i1>", f"<{n} x i32>"
+        bits, whole, kind = f"<{n} x i1>", f"<{n} x i32>", f"<{2 * n} x i16>"
+        largest = f.room(kind)
+        f.line(f"store {kind} zeroinitializer, ptr {largest}")
 
-        def keep(value: str, place: Int, count: Int) -> None:
-            self._put_first(f, value, self._at(f, "%to", place), count)
+        def keep(value: str, place: Int, mask: str) -> None:
+            suffix = "f64" if self.real == "double" else "f32"
+            f.line(
+                f"call void @llvm.masked.store.v{n}{suffix}.p0({self.vector} {value}, ptr align {self.item}"
+                f" {self._at(f, '%to', place)}, <{n} x i1> {mask})"
+            )
 
         def look(value: str) -> None:
             if each == 1:
                 self._is_odd(f, value, self.vector, several, bits)
                 return
-            pairs = f.op(f"bitcast {self.vector} {value} to {whole}")
-            for part in (f.op(f"shl {whole} {pairs}, splat (i32 16)"), pairs):
-                upper = f.op(f"and {whole} {part}, splat (i32 -65536)")
-                self._is_odd(f, f.op(f"bitcast {whole} {upper} to {self.vector}"), self.vector, several, bits)
+            pairs = f.op(f"bitcast {self.vector} {value} to {kind}")
+            size = f.op(f"and {kind} {pairs}, splat (i16 32767)")
+            old = f.op(f"load {kind}, ptr {largest}")
+            f.line(f"store {kind} {f.op(f'call {kind} @llvm.umax.v{2 * n}i16({kind} {size}, {kind} {old})')}, ptr {largest}")
 
         with f.when(w_c.equals(1)), f.loop(m0, m1) as m, f.loop(0, window) as k:
             of = self._stored_at(f, weight, m * w_m + f.load(offsets, k) + begin)
@@ -381,14 +359,14 @@ class Filters(Vectors):
                 if each == 1:
                     value = f.op(f"call {self.vector} @first(ptr {place}, i64 {units - u})")
                 else:
-                    kind, mask = f"<{2 * n} x i16>", self._below(f, (units - u) * 2, 2 * n)
+                    mask = self._below(f, (units - u) * 2, 2 * n)
                     both = f.op(
                         f"call {kind} @llvm.masked.load.v{2 * n}i16.p0(ptr align 2 {place}, <{2 * n} x i1> {mask},"
                         f" {kind} zeroinitializer)"
                     )
                     value = f.op(f"bitcast {kind} {both} to {self.vector}")
                 look(value)
-                keep(value, (m - m0) * pitch + k * units + u, units - u)
+                keep(value, (m - m0) * pitch + k * units + u, self._below(f, units - u))
         squares = w_c.equals(1).denied()
         with f.when(squares):
             # Numbers of a channel that lie in a row: the filters of each tap, or those of all taps.
@@ -401,6 +379,7 @@ class Filters(Vectors):
                 first = beside.choose(m0 + f.load(offsets, q), m0 * w_m - (window - 1))
                 with f.loop(0, units, n) as u, f.loop(0, long, n) as e:
                     found: list[str] = []
+                    read, kept = self._below(f, long - e), self._below(f, units - u)
                     for j in range(n):
                         channel = (u + j).least(units - 1) * each + begin
                         place = self._stored_at(f, weight, channel * w_c + first + e)
@@ -408,7 +387,7 @@ class Filters(Vectors):
                         for h in range(each):
                             at = self._stored_at(f, place, w_c * h)
                             self._ahead(f, self._stored_at(f, at, w_c * (each * n)))
-                            halves.append(self._raw(f, at, long - e))
+                            halves.append(self._raw(f, at, read))
                         if each == 2:
                             low, high = (f.op(f"bitcast {self.vector} {half} to {whole}") for half in halves)
                             high = f.op(f"shl {whole} {high}, splat (i32 16)")
@@ -418,8 +397,12 @@ class Filters(Vectors):
                         look(found[-1])
                     for r, value in enumerate(self._transposed(f, found)):
                         with f.when(e + r < long):
-                            keep(value, f.load(table, q * filters + e + r) + u, units - u)
+                            keep(value, f.load(table, q * filters + e + r) + u, kept)
             f.line(f"call void @free(ptr {table})")
+        if each == 2:
+            most = f.op(f"call i16 @llvm.vector.reduce.umax.v{2 * n}i16({kind} {f.op(f'load {kind}, ptr {largest}')})")
+            with f.when(Int(f, f.op(f"icmp uge i16 {most}, 32640"))):
+                c["odd"] = 1
 
     def _filters_at(self, f: Function, c: Record, g: Int, m: Int, r0: Int, left: str) -> str:
         """Where terms of some filters of a group lie as the kernel in registers reads them: `left`, or ready."""

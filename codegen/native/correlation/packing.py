@@ -394,25 +394,30 @@ class Packing(Filters):
             source, lane, long = (f.load(f.at(runs, q * 3), i) for i in range(3))
             with f.loop(0, long, n) as i:
                 found: list[str] = []
+                read, kept = self._below(f, r1 - k), self._below(f, long - i)
+                both = self._below(f, (channels - k * 2).least((r1 - k) * 2), 2 * n) if paired else ""
                 for r in range(n):
                     place = (i + r).least(long - 1) * in2 + source
                     if paired:
                         of = self._stored_at(f, "%base", place + k * 2)
-                        mask = self._below(f, (channels - k * 2).least((r1 - k) * 2), 2 * n)
                         kind = f"<{2 * n} x i16>"
                         bits = f.op(
-                            f"call {kind} @llvm.masked.load.v{2 * n}i16.p0(ptr align 2 {of}, <{2 * n} x i1> {mask},"
+                            f"call {kind} @llvm.masked.load.v{2 * n}i16.p0(ptr align 2 {of}, <{2 * n} x i1> {both},"
                             f" {kind} zeroinitializer)"
                         )
                         found.append(f.op(f"bitcast {kind} {bits} to {self.vector}"))
                     else:
                         of = self._stored_at(f, "%base", place + k)
-                        found.append(f.op(f"call {self.vector} @first(ptr {of}, i64 {r1 - k})"))
+                        found.append(self._loaded(f, of, read))
                 # Nothing is written beyond a run, since that of the next row may be there.
                 for r, value in enumerate(self._transposed(f, found)):
                     with f.when(k + r < r1):
                         there = self._at(f, "%to", to + (k + r - r0) * pitch + lane + i)
-                        self._put_first(f, value, there, long - i)
+                        suffix = "f64" if self.real == "double" else "f32"
+                        f.line(
+                            f"call void @llvm.masked.store.v{n}{suffix}.p0({self.vector} {value},"
+                            f" ptr align {self.item} {there}, <{n} x i1> {kept})"
+                        )
 
     def _put_channels(
         self, f: Function, c: Record, t: str, base: str, channel: Int, to: str, second: str, *, paired: bool
@@ -489,11 +494,12 @@ class Packing(Filters):
             source, lane, long = (f.load(f.at(runs, q * 3), i) for i in range(3))
             with f.loop(0, long, self.lanes) as i:
                 lines = [(m + r).least(rows - 1) * pitch + lane + i for r in range(self.lanes)]
+                kept = self._below(f, rows - m)
                 squares = self._transposed(f, [self._vload(f, self._at(f, "%of", line)) for line in lines])
                 for r, value in enumerate(squares):
                     with f.when(i + r < long):
                         to = self._stored_at(f, "%base", m + source + (i + r) * out2)
-                        self._put_several(f, value, to, rows - m)
+                        self._put_some(f, value, to, kept)
         f.leave(last)
         with f.loop(0, rows) as m:
             with f.loop(0, count) as q:
@@ -542,10 +548,11 @@ class Packing(Filters):
                 with f.loop(0, count, self.lanes) as m:
                     with f.loop(0, long, self.lanes) as i:
                         rows: list[str] = []
+                        read = self._below(f, long - i)
                         for r in range(self.lanes):
                             row = (m + r).least(count - 1)
                             place = self._stored_at(f, "%base", row * out_m + source + i)
-                            rows.append(f.op(f"call {self.vector} @first(ptr {place}, i64 {long - i})"))
+                            rows.append(self._loaded(f, place, read))
                         for r, value in enumerate(self._transposed(f, rows)):
                             self._vstore(f, value, self._at(f, "%to", (lane + i + r) * self.wide + m))
             with f.when(unit.denied()):

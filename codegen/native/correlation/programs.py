@@ -387,25 +387,20 @@ class Programs(Packing):
                 f.line(f"store {kind} {more}, ptr {found}")
             return f.op(f"load {kind}, ptr {found}")
 
-        # Terms of a filter lie side by side: squares are turned.
-        with f.when(plain), f.loop(r0, r1, self.lanes) as r, f.loop(0, m1 - m0, self.lanes) as m:
-            rows = [total(((r + j).least(r1 - 1) - r0) * width + m, True) for j in range(self.lanes)]
-            for j, value in enumerate(self._transposed(f, rows)):
-                with f.when(m + j < m1 - m0):
-                    self._put_several(f, value, self._stored_at(f, base, (m + j) * w_m + r), r1 - r)
-        # Channels of a filter lie side by side: squares of each tap are.
-        beside = plain.denied().both(c["w_c"].equals(1))
-        with f.when(beside), f.loop(0, window) as tap:
+        # Terms of a filter lie side by side, or the channels of each tap: squares are turned.
+        beside = plain.either(c["w_c"].equals(1))
+        runs = plain.choose(1, window)
+        with f.when(beside), f.loop(0, runs) as tap:
             steps = tap // t2 // t1 * c["w0"] + tap // t2 % t1 * c["w1"] + tap % t2 * c["w2"]
-            first, last = ((r - tap).most(0).up(window) for r in (r0, r1))
-            with f.loop(first, last, self.lanes) as channel, f.loop(0, m1 - m0, self.lanes) as m:
-                lines = [(channel + j).least(last - 1) * window + tap - r0 for j in range(self.lanes)]
+            first, last = ((r - tap).most(0).up(runs) for r in (r0, r1))
+            with f.loop(first, last, self.lanes) as r, f.loop(0, m1 - m0, self.lanes) as m:
+                lines = [(r + j).least(last - 1) * runs + tap - r0 for j in range(self.lanes)]
                 rows = [total(line * width + m, True) for line in lines]
+                mask = self._below(f, last - r)
                 for j, value in enumerate(self._transposed(f, rows)):
                     with f.when(m + j < m1 - m0):
-                        to = self._stored_at(f, base, (m + j) * w_m + channel + steps)
-                        self._put_several(f, value, to, last - channel)
-        with f.when(plain.either(beside).denied()), f.loop(r0, r1) as r:
+                        self._put_some(f, value, self._stored_at(f, base, (m + j) * w_m + r + steps), mask)
+        with f.when(beside.denied()), f.loop(r0, r1) as r:
             tap = r % window
             steps = tap // t2 // t1 * c["w0"] + tap // t2 % t1 * c["w1"] + tap % t2 * c["w2"]
             row = self._stored_at(f, base, r // window * c["w_c"] + steps)

@@ -291,14 +291,14 @@ class Spread(Planes):
             )  # fmt: skip
             with f.when(last):
                 lines = [(channel + r).least(own["some"] - 1) * stretch for r in range(n)]
+                several = self._below(f, own["some"] - channel)
                 origin = self._at(f, own.pointer("planes"), row * (step * phase) + pad)
                 with f.loop(0, step) as p, f.loop(0, (long - p).up(step), n) as x:
                     found = [self._vload(f, self._at(f, origin, line + p * phase + x)) for line in lines]
                     for r, value in enumerate(self._transposed(f, found)):
                         at = (x + r) * step + p
                         with f.when(at < long):
-                            there = self._stored_at(f, to, at * out2)
-                            self._put_several(f, value, there, own["some"] - channel)
+                            self._put_some(f, value, self._stored_at(f, to, at * out2), several)
             single, double = beside.both(step.equals(1)), beside.both(step.equals(2))
             with f.when(single), f.loop(0, long, n) as x:
                 self._put_several(f, self._vload(f, self._at(f, of, x)), self._stored_at(f, to, x), long - x)

@@ -18,8 +18,8 @@ from opweave.codegen.native.emitting import Function, Int, Number
 #: the places of a plane. Of all but the rows, which lie side by side, how far apart they lie.
 _OUTER, _INNER = 5, 3
 #: Numbers of a row of taps that are worth to be turned around; the most places of images that are small, how many images
-#: are enough, and how many percent of the taps of all places see something at most where that is worth it.
-_ROW, _SMALL, _MANY, _SEEN = 4, 256, 4, 86
+#: are enough, and numbers that a place has of all of them, and how many percent of the taps of all places see something at most where that is worth it.
+_ROW, _SMALL, _MANY, _WORK, _SEEN = 4, 256, 4, 2048, 86
 
 
 class Turning(Beside):
@@ -178,7 +178,8 @@ class Turning(Beside):
         of = c["in_n"].equals(c["groups"] * c["channels"] * sizes[0] * sizes[1])
         to = c["out_n"].equals(c["groups"] * c["rows"] * c["count1"] * c["count2"])
         small = (c["count1"] * c["count2"] <= _SMALL).both(c["n"] >= self._in_rows(c, 1).choose(_MANY, self.lanes))
-        return flat.both(of).both(to).both(small).both(c["groups"] * c["rows"] >= self.lanes)
+        work = c["n"] * c["channels"] * c["taps1"] * c["taps2"] >= _WORK
+        return flat.both(of).both(to).both(small).both(work).both(c["groups"] * c["rows"] >= self.lanes)
 
     def _in_rows(self, c: Record, apart: Number) -> Int:
         """Whether a row's places of all images may be one row, whose taps are so many images apart."""
@@ -245,12 +246,13 @@ class Turning(Beside):
             to = self._stored_at(f, c.pointer("turn_to"), (part * side + first) * plane)
             with f.loop(0, deep) as z, f.loop(0, high) as y, f.loop(0, wide, n) as x:
                 begin = z * by0 + y * by1
+                read, kept = self._below(f, left), self._below(f, wide - x)
                 found = [
-                    self._raw(f, self._stored_at(f, of, begin + (x + r).least(wide - 1) * by2), left)
+                    self._raw(f, self._stored_at(f, of, begin + (x + r).least(wide - 1) * by2), read)
                     for r in range(n)
                 ]
                 place = (z * high + y) * wide + x
                 for r, value in enumerate(self._transposed(f, found)):
                     with f.when(left > r):
-                        self._put_raw(f, value, self._stored_at(f, to, plane * r + place), wide - x)
+                        self._put_raw(f, value, self._stored_at(f, to, plane * r + place), kept)
         return f.end()

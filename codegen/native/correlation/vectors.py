@@ -182,35 +182,32 @@ class Vectors:
             f" <{n} x i1> {mask}, <{n} x {stored}> zeroinitializer)"
         )
 
-    def _raw(self, f: Function, place: str, count: Int) -> str:
-        """The first of some numbers as they are kept, each as long as one that is computed with: to be moved."""
-        bits = f.op(self._masked_bits(place, self._below(f, count)))
+    def _raw(self, f: Function, place: str, mask: str) -> str:
+        """Some of the numbers in a row as they are kept, each as long as one that is computed with: to be moved."""
+        bits = f.op(self._masked_bits(place, mask))
         if self.stored == self.real:
             return bits
         n = self.lanes
         whole = f.op(f"bitcast <{n} x {self.stored}> {bits} to <{n} x i16>")
         return f.op(f"bitcast <{n} x i32> {f.op(f'zext <{n} x i16> {whole} to <{n} x i32>')} to {self.vector}")
 
-    def _widened_raw(self, f: Function, value: str) -> str:
-        """Numbers of `_raw` as they are computed with."""
-        if self.stored == self.real:
-            return value
-        n = self.lanes
-        whole = f.op(f"bitcast {self.vector} {value} to <{n} x i32>")
-        if self.kind.stored == "bfloat":
-            return f.op(f"bitcast <{n} x i32> {f.op(f'shl <{n} x i32> {whole}, splat (i32 16)')} to {self.vector}")
-        half = f.op(f"bitcast <{n} x i16> {f.op(f'trunc <{n} x i32> {whole} to <{n} x i16>')} to <{n} x half>")
-        return f.op(f"fpext <{n} x half> {half} to {self.vector}")
-
-    def _put_raw(self, f: Function, value: str, place: str, count: Int) -> None:
-        """The first of some numbers of `_raw` to memory."""
+    def _put_raw(self, f: Function, value: str, place: str, mask: str) -> None:
+        """Some numbers of `_raw` to memory."""
         n, kind = self.lanes, f"<{self.lanes} x {self.stored}>"
         if self.stored != self.real:
             whole = f.op(f"bitcast {self.vector} {value} to <{n} x i32>")
             value = f.op(f"bitcast <{n} x i16> {f.op(f'trunc <{n} x i32> {whole} to <{n} x i16>')} to {kind}")
+        self._put_kept(f, value, place, mask)
+
+    def _put_some(self, f: Function, value: str, place: str, mask: str) -> None:
+        """Some numbers of a register to memory, rounded once."""
+        self._put_kept(f, self._narrowed(f, value), place, mask)
+
+    def _put_kept(self, f: Function, value: str, place: str, mask: str) -> None:
+        n = self.lanes
         f.line(
-            f"call void @llvm.masked.store.v{n}{self._suffix()}.p0({kind} {value}, ptr align {self._item_stored()}"
-            f" {place}, <{n} x i1> {self._below(f, count)})"
+            f"call void @llvm.masked.store.v{n}{self._suffix()}.p0(<{n} x {self.stored}> {value},"
+            f" ptr align {self._item_stored()} {place}, <{n} x i1> {mask})"
         )
 
     def _item_stored(self) -> int:
