@@ -202,7 +202,9 @@ def test_results_and_gradients_follow_the_definition(dtype: str, shape: Shape) -
 FLAT = [shape for shape in MORE if len(shape.sizes) == 2]
 
 
-@pytest.mark.parametrize("shape", [BLIND[0], *SPREAD[:3], *SPREAD[7:9], SINGLE[2], *TURNED, *FEW[:2], *FLAT], ids=name_of)
+@pytest.mark.parametrize(
+    "shape", [BLIND[0], *SPREAD[:3], *SPREAD[7:9], SINGLE[2], *TURNED, *FEW[:2], *FLAT], ids=name_of
+)
 @pytest.mark.parametrize("dtype", TOLERANCE)
 def test_operands_lie_as_they_like(dtype: str, shape: Shape) -> None:
     given = [ow.from_numpy(array).to(getattr(ow, dtype)) for array in shape.drawn()]

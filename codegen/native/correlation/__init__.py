@@ -14,6 +14,7 @@ Sums are formed in an order that follows from the sizes.
 from __future__ import annotations
 
 import math
+
 from opweave.codegen.native import llvm
 from opweave.codegen.native.correlation.blocks import Blocks
 from opweave.codegen.native.correlation.channels import held
@@ -54,7 +55,7 @@ class _Module(Blocks):
         parts = [
             _HEAD, self._masked_load(), self._narrow(), self._several(), self._pairs(),
             *self._micros(), self._copy(), self._zero(), self._fill(), self._plan(),
-            self._columns(), self._filters(), self._turned(), self._scatter(), self._ordered(),
+            self._columns(), self._filters(), self._turned(), self._square(), self._scatter(), self._ordered(),
             self._survey(), self._careful(), self._look(), self._correlate(),
             *([] if self.kind.tiles else [self._correlate_planes()]),
             self._spread_task(), self._single_filters(), self._single_rows(), self._single_gradients(),

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 from opweave.codegen.native.correlation.channels import Axis, Channels
 from opweave.codegen.native.correlation.words import DEPTHWISE_WEIGHT, Record
-from opweave.codegen.native.emitting import Function, Int, Number
+from opweave.codegen.native.emitting import Int, Number
 
 #: Places whose sums are formed side by side; taps whose gradients are, and places of each of them; the most taps whose
 #: places the first cache has room for where they lie far apart, and how many bytes that may be.
-_TILE, _TAPS, _MANY, _FEW, _APART = 8, 3, 4, 16, 2048
+_TILE, _TAPS, _MANY, _FEW, _APART = 6, 3, 4, 16, 2048
 
 
 class Beside(Channels):
@@ -80,12 +80,10 @@ class Beside(Channels):
             with f.loop(0, y.count) as at:
                 a, b = ((edge - at * y.step).most(0).up(y.dstep) for edge in (y.low, y.high))
                 down = a, b.least(y.taps)
-                whole = inner + ((outer - inner) & -_TILE)
-                half = whole + ((outer - whole) & -(_TILE // 2))
-                for begin, end, many in ((inner, whole, _TILE), (whole, half, _TILE // 2)):
-                    with f.loop(begin, end, many) as place:
-                        tile(at, place, steps[:many], down, (0, x.taps))
-                for begin, end in ((f.const(0), inner), (half, x.count)):
+                whole = inner + ((outer - inner) // _TILE * _TILE)
+                with f.loop(inner, whole, _TILE) as place:
+                    tile(at, place, steps, down, (0, x.taps))
+                for begin, end in ((f.const(0), inner), (whole, x.count)):
                     with f.loop(begin, end) as place:
                         u, w = ((edge - place * x.step).most(0).up(x.dstep) for edge in (x.low, x.high))
                         tile(at, place, [0], down, (u, w.least(x.taps)))

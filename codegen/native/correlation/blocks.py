@@ -39,7 +39,7 @@ class Blocks(Turning):
     def _correlate_stripes(self, f: Function, c: Record, go: Go) -> None:
         """Compute a correlation, some places of all rows after the other."""
         striped = c["striped"].equals(1)
-        count, low, high, window = c["count2"], c["lo2"], c["hi2"], c["window"]
+        count, low, high = c["count2"], c["lo2"], c["hi2"]
         given, to = c.pointer("input"), c.pointer("output")
         rows_of_image = c["count0"] * c["count1"]
         x, left = f.variable(0), f.variable(count)

@@ -7,7 +7,6 @@ from opweave.codegen.native.correlation.words import PITCH, Record
 from opweave.codegen.native.emitting import Function, Int, Number
 from opweave.codegen.native.objects import UNTUNED
 
-
 #: How many taps ahead filters are asked for.
 _TAPS_AHEAD = 8
 
@@ -226,9 +225,6 @@ class Filters(Vectors):
         several = f.room(bits)
         f.line(f"store i1 false, ptr {one}")
         f.line(f"store {bits} zeroinitializer, ptr {several}")
-        short, whole = (f"<{self.lanes} x {kind}>" for kind in ("i16", "i32"))
-        most = f.room(short)
-        f.line(f"store {short} zeroinitializer, ptr {most}")
         w_c, w_m = c["w_c"], c["w_m"]
         weight = self._stored_at(f, c.pointer("weight"), g * c["w_g"])
         taps, by = ([c[f"{name}{d}"] for d in range(3)] for name in ("taps", "w"))
@@ -273,19 +269,7 @@ class Filters(Vectors):
                     of = self._stored_at(f, weight, m * w_m + channel * w_c)
                     self._ahead(f, self._stored_at(f, of, w_c * -4))
                     both, to = (of, self._stored_at(f, of, w_c)), there(m, channel)
-                    with f.when(turned):
-                        halves: list[str] = []
-                        for one_ in both:
-                            bits_, back = self._backwards(f, one_, window)
-                            size = f.op(f"and {short} {bits_}, splat (i16 32767)")
-                            old = f.op(f"load {short}, ptr {most}")
-                            new = f.op(f"call {short} @llvm.umax.v{self.lanes}i16({short} {size}, {short} {old})")
-                            f.line(f"store {short} {new}, ptr {most}")
-                            halves.append(f.op(f"zext {short} {back} to {whole}"))
-                        high = f.op(f"shl {whole} {halves[1]}, splat (i32 16)")
-                        place = self._at(f, to, window - self.lanes)
-                        f.line(f"store {whole} {f.op(f'or {whole} {halves[0]}, {high}')}, ptr {place}, align 4")
-                    with f.when(turned.denied()), f.loop(0, window, rolled=False) as k:
+                    with f.loop(0, window, rolled=False) as k:
                         for j, one_ in enumerate(both):
                             move(one_, f.load(offsets, k), to, k * 2 + j)
         with f.when(other), f.loop(1, end - begin + 1) as left:
@@ -304,18 +288,7 @@ class Filters(Vectors):
                     move(of, f.load(offsets, k), to, k)
         f.line(f"call void @free(ptr {offsets})")
         self._note(f, c, several, one)
-        if not self.by_channels:
-            return f.end()
-        found_ = f.op(
-            f"call i16 @llvm.vector.reduce.umax.v{self.lanes}i16({short} {f.op(f'load {short}, ptr {most}')})"
-        )
-        with f.when(Int(f, f.op(f"icmp uge i16 {found_}, 32640"))):
-            c["odd"] = 1
-        declared = (
-            f"declare {short} @llvm.umax.v{self.lanes}i16({short}, {short})\n"
-            f"declare i16 @llvm.vector.reduce.umax.v{self.lanes}i16({short})"
-        )
-        return f"{declared}\n\n{f.end()}"
+        return f.end()
 
     def _by_taps(self, c: Record) -> Int:
         """Whether filters are put in order tap by tap, the channels of each side by side: by copies, or by squares."""
@@ -348,7 +321,8 @@ class Filters(Vectors):
             pairs = f.op(f"bitcast {self.vector} {value} to {kind}")
             size = f.op(f"and {kind} {pairs}, splat (i16 32767)")
             old = f.op(f"load {kind}, ptr {largest}")
-            f.line(f"store {kind} {f.op(f'call {kind} @llvm.umax.v{2 * n}i16({kind} {size}, {kind} {old})')}, ptr {largest}")
+            new = f.op(f"call {kind} @llvm.umax.v{2 * n}i16({kind} {size}, {kind} {old})")
+            f.line(f"store {kind} {new}, ptr {largest}")
 
         with f.when(w_c.equals(1)), f.loop(m0, m1) as m, f.loop(0, window) as k:
             of = self._stored_at(f, weight, m * w_m + f.load(offsets, k) + begin)

@@ -8,7 +8,7 @@ from opweave.codegen.native.amx import ROWS
 from opweave.codegen.native.correlation.filters import Filters
 from opweave.codegen.native.correlation.vectors import PAIRED, TILED
 from opweave.codegen.native.correlation.words import BLOCK, PIECE, PITCH, Record
-from opweave.codegen.native.emitting import Function, Int
+from opweave.codegen.native.emitting import Function, Int, Number
 
 
 class Packing(Filters):
@@ -480,6 +480,23 @@ class Packing(Filters):
                 self._vstore(f, "zeroinitializer", self._at(f, row, k.up(2)))
         return "\n\n".join((PAIRED, *([TILED] if self.kind.tiles else []), rows, f.end()))
 
+    def _square(self) -> str:
+        """Function: a square of numbers, of so many rows and columns, to memory: columns side by side, `step` apart."""
+        n = self.lanes
+        names = ("pitch", "rows", "wide", "step")
+        f = Function("internal void", "square", ["ptr of", "ptr to", *(f"i64 {name}" for name in names)], "noinline")
+        pitch, rows, wide, step = (f.param(name) for name in names)
+        found = [self._vload(f, self._at(f, "%of", (rows - 1).least(r) * pitch)) for r in range(n)]
+        mask = self._below(f, rows)
+        for r, value in enumerate(self._transposed(f, found)):
+            with f.when(wide > r):
+                self._put_some(f, value, self._stored_at(f, "%to", step * r), mask)
+        return f.end()
+
+    def _put_square(self, f: Function, of: str, pitch: Number, rows: Int, wide: Int, to: str, step: Number) -> None:
+        """Call `square`."""
+        f.line(f"call void @square(ptr {of}, ptr {to}, i64 {pitch}, i64 {rows}, i64 {wide}, i64 {step})")
+
     def _scatter(self) -> str:
         """A panel's results to where they belong: rows `pitch` apart, from `of`."""
         f, c, t = self._open("scatter", "ptr base", "i64 rows", "i64 j", "ptr of", "i64 pitch")
@@ -493,13 +510,9 @@ class Packing(Filters):
         with f.when(last), f.loop(0, count) as q, f.loop(0, rows, self.lanes) as m:
             source, lane, long = (f.load(f.at(runs, q * 3), i) for i in range(3))
             with f.loop(0, long, self.lanes) as i:
-                lines = [(m + r).least(rows - 1) * pitch + lane + i for r in range(self.lanes)]
-                kept = self._below(f, rows - m)
-                squares = self._transposed(f, [self._vload(f, self._at(f, "%of", line)) for line in lines])
-                for r, value in enumerate(squares):
-                    with f.when(i + r < long):
-                        to = self._stored_at(f, "%base", m + source + (i + r) * out2)
-                        self._put_some(f, value, to, kept)
+                of = self._at(f, "%of", m * pitch + lane + i)
+                to = self._stored_at(f, "%base", m + source + i * out2)
+                self._put_square(f, of, pitch, rows - m, long - i, to, out2)
         f.leave(last)
         with f.loop(0, rows) as m:
             with f.loop(0, count) as q:

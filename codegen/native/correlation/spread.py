@@ -290,15 +290,11 @@ class Spread(Planes):
                 f, base, image * c["out_n"] + channel * c["out_m"] + z * c["out0"] + y * c["out1"]
             )  # fmt: skip
             with f.when(last):
-                lines = [(channel + r).least(own["some"] - 1) * stretch for r in range(n)]
-                several = self._below(f, own["some"] - channel)
-                origin = self._at(f, own.pointer("planes"), row * (step * phase) + pad)
                 with f.loop(0, step) as p, f.loop(0, (long - p).up(step), n) as x:
-                    found = [self._vload(f, self._at(f, origin, line + p * phase + x)) for line in lines]
-                    for r, value in enumerate(self._transposed(f, found)):
-                        at = (x + r) * step + p
-                        with f.when(at < long):
-                            self._put_some(f, value, self._stored_at(f, to, at * out2), several)
+                    begin = self._at(f, of, p * phase + x)
+                    there = self._stored_at(f, to, (x * step + p) * out2)
+                    wide = (long - p).up(step) - x
+                    self._put_square(f, begin, stretch, own["some"] - channel, wide, there, step * out2)
             single, double = beside.both(step.equals(1)), beside.both(step.equals(2))
             with f.when(single), f.loop(0, long, n) as x:
                 self._put_several(f, self._vload(f, self._at(f, of, x)), self._stored_at(f, to, x), long - x)

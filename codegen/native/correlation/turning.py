@@ -17,8 +17,9 @@ from opweave.codegen.native.emitting import Function, Int, Number
 #: What a task is told: where numbers are and go to; loops over parts, each of which has `a` rows of a plane; and over
 #: the places of a plane. Of all but the rows, which lie side by side, how far apart they lie.
 _OUTER, _INNER = 5, 3
-#: Numbers of a row of taps that are worth to be turned around; the most places of images that are small, how many images
-#: are enough, and numbers that a place has of all of them, and how many percent of the taps of all places see something at most where that is worth it.
+#: Numbers of a row of taps that are worth to be turned around; the most places of images that are small, how many
+#: images are enough, how many numbers a place of all of them has at least, and how many percent of the taps of all
+#: places see something at most where that is worth it.
 _ROW, _SMALL, _MANY, _WORK, _SEEN = 4, 256, 4, 2048, 86
 
 
@@ -248,8 +249,7 @@ class Turning(Beside):
                 begin = z * by0 + y * by1
                 read, kept = self._below(f, left), self._below(f, wide - x)
                 found = [
-                    self._raw(f, self._stored_at(f, of, begin + (x + r).least(wide - 1) * by2), read)
-                    for r in range(n)
+                    self._raw(f, self._stored_at(f, of, begin + (x + r).least(wide - 1) * by2), read) for r in range(n)
                 ]
                 place = (z * high + y) * wide + x
                 for r, value in enumerate(self._transposed(f, found)):
