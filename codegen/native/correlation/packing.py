@@ -484,7 +484,9 @@ class Packing(Filters):
         """Function: a square of numbers, of so many rows and columns, to memory: columns side by side, `step` apart."""
         n = self.lanes
         names = ("pitch", "rows", "wide", "step")
-        f = Function("internal void", "square", ["ptr of", "ptr to", *(f"i64 {name}" for name in names)], "noinline")
+        f = Function(
+            "internal void", "square.out", ["ptr of", "ptr to", *(f"i64 {name}" for name in names)], "noinline"
+        )
         pitch, rows, wide, step = (f.param(name) for name in names)
         found = [self._vload(f, self._at(f, "%of", (rows - 1).least(r) * pitch)) for r in range(n)]
         mask = self._below(f, rows)
@@ -494,8 +496,8 @@ class Packing(Filters):
         return f.end()
 
     def _put_square(self, f: Function, of: str, pitch: Number, rows: Int, wide: Int, to: str, step: Number) -> None:
-        """Call `square`."""
-        f.line(f"call void @square(ptr {of}, ptr {to}, i64 {pitch}, i64 {rows}, i64 {wide}, i64 {step})")
+        """Call `square.out`."""
+        f.line(f"call void @square.out(ptr {of}, ptr {to}, i64 {pitch}, i64 {rows}, i64 {wide}, i64 {step})")
 
     def _scatter(self) -> str:
         """A panel's results to where they belong: rows `pitch` apart, from `of`."""

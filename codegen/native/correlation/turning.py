@@ -34,11 +34,11 @@ class Turning(Beside):
         c.keep("turn_of", of)
         c.keep("turn_to", to)
         c["turn_side"] = side
-        for name, pairs in (("outer", outer), ("inner", inner)):
+        for name, pairs in (("part", outer), ("inner", inner)):
             for k, (count, apart) in enumerate(pairs):
                 c[f"turn_{name}{k}"], c[f"turn_{name}_by{k}"] = count, apart
         blocks = c["turn_side"].up(self.lanes)
-        programs = math.prod((c[f"turn_outer{k}"] for k in range(_OUTER)), start=blocks)
+        programs = math.prod((c[f"turn_part{k}"] for k in range(_OUTER)), start=blocks)
         return programs, math.prod((c[f"turn_inner{k}"] for k in range(_INNER)), start=f.const(16 * self.lanes))
 
     def _turned_room(self, f: Function, c: Record, name: str, count: Int) -> str:
@@ -241,8 +241,8 @@ class Turning(Beside):
             left = side - first
             at, rest = first, part
             for k in reversed(range(_OUTER)):
-                count = c[f"turn_outer{k}"]
-                at, rest = at + rest % count * c[f"turn_outer_by{k}"], rest // count
+                count = c[f"turn_part{k}"]
+                at, rest = at + rest % count * c[f"turn_part_by{k}"], rest // count
             of = self._stored_at(f, c.pointer("turn_of"), at)
             to = self._stored_at(f, c.pointer("turn_to"), (part * side + first) * plane)
             with f.loop(0, deep) as z, f.loop(0, high) as y, f.loop(0, wide, n) as x:
