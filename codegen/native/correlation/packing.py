@@ -480,25 +480,6 @@ class Packing(Filters):
                 self._vstore(f, "zeroinitializer", self._at(f, row, k.up(2)))
         return "\n\n".join((PAIRED, *([TILED] if self.kind.tiles else []), rows, f.end()))
 
-    def _square(self) -> str:
-        """Function: a square of numbers, of so many rows and columns, to memory: columns side by side, `step` apart."""
-        n = self.lanes
-        names = ("pitch", "rows", "wide", "step")
-        f = Function(
-            "internal void", "square.out", ["ptr of", "ptr to", *(f"i64 {name}" for name in names)], "noinline"
-        )
-        pitch, rows, wide, step = (f.param(name) for name in names)
-        found = [self._vload(f, self._at(f, "%of", (rows - 1).least(r) * pitch)) for r in range(n)]
-        mask = self._below(f, rows)
-        for r, value in enumerate(self._transposed(f, found)):
-            with f.when(wide > r):
-                self._put_some(f, value, self._stored_at(f, "%to", step * r), mask)
-        return f.end()
-
-    def _put_square(self, f: Function, of: str, pitch: Number, rows: Int, wide: Int, to: str, step: Number) -> None:
-        """Call `square.out`."""
-        f.line(f"call void @square.out(ptr {of}, ptr {to}, i64 {pitch}, i64 {rows}, i64 {wide}, i64 {step})")
-
     def _scatter(self) -> str:
         """A panel's results to where they belong: rows `pitch` apart, from `of`."""
         f, c, t = self._open("scatter", "ptr base", "i64 rows", "i64 j", "ptr of", "i64 pitch")

@@ -389,6 +389,25 @@ class Vectors:
         one = f.op(f"insertelement <{self.lanes} x i32> poison, i32 {mask}, i64 0")
         return [of, f.op(f"select i1 {alone}, ptr {of}, ptr {other}")], self._spread(f, one, "i32")
 
+    def _square(self) -> str:
+        """Function: a square of numbers, of so many rows and columns, to memory: columns side by side, `step` apart."""
+        n = self.lanes
+        names = ("pitch", "rows", "wide", "step")
+        f = Function(
+            "internal void", "turned.out", ["ptr of", "ptr to", *(f"i64 {name}" for name in names)], "noinline"
+        )
+        pitch, rows, wide, step = (f.param(name) for name in names)
+        found = [self._vload(f, self._at(f, "%of", (rows - 1).least(r) * pitch)) for r in range(n)]
+        mask = self._below(f, rows)
+        for r, value in enumerate(self._transposed(f, found)):
+            with f.when(wide > r):
+                self._put_some(f, value, self._stored_at(f, "%to", step * r), mask)
+        return f.end()
+
+    def _put_square(self, f: Function, of: str, pitch: Number, rows: Int, wide: Int, to: str, step: Number) -> None:
+        """Call `turned.out`."""
+        f.line(f"call void @turned.out(ptr {of}, ptr {to}, i64 {pitch}, i64 {rows}, i64 {wide}, i64 {step})")
+
     def _total(self, f: Function, value: str) -> str:
         """The sum of a register's numbers."""
         return f.op(
