@@ -8,7 +8,7 @@ from opweave.codegen.native.amx import ROWS
 from opweave.codegen.native.correlation.filters import Filters
 from opweave.codegen.native.correlation.vectors import PAIRED, TILED
 from opweave.codegen.native.correlation.words import BLOCK, PIECE, PITCH, Record
-from opweave.codegen.native.emitting import Function, Int, Number
+from opweave.codegen.native.emitting import Function, Int
 
 
 class Packing(Filters):
