@@ -61,7 +61,7 @@ class _Module(Blocks):
             self._spread_task(), self._single_filters(), self._single_rows(), self._single_gradients(),
             self._dots(), self._weight(), self._gather(),
             self._depthwise(), self._depthwise_weight(), self._lanes(), self._lane_forward(),
-            self._lane_weight(), self._lane_adjoint(), self._beside_forward(), self._beside_weight(),
+            self._lane_weight(), self._lane_adjoint(), self._beside_forward(),
             self._turn_task(), self._entry(),
             '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}',
         ]  # fmt: skip
@@ -185,12 +185,10 @@ class _Module(Blocks):
         work = image * window * self.lanes
         # Channels that lie side by side stay where they are.
         there = self._lies_beside(c).both(groups >= self.lanes)
-        forward_there, weight_there = (there.both(kind.equals(of)) for of in (DEPTHWISE, DEPTHWISE_WEIGHT))
+        forward_there = there.both(kind.equals(DEPTHWISE))
         with f.when(forward_there.both(some)):
             go("beside.forward", c["n"] * blocks, work)
-        with f.when(weight_there):
-            go("beside.weight", blocks, work * c["n"])
-        by_lanes, weight_by_lanes = by_lanes.both(there.denied()), weight_by_lanes.both(there.denied())
+        by_lanes = by_lanes.both(there.denied())
         with f.when(by_lanes.both(some)):
             go("lanes.forward", c["n"] * blocks, work * rows)
             with f.when(c["odd"].equals(1).both(inside.denied())):
@@ -285,8 +283,7 @@ class _Module(Blocks):
                 f.line(f"call void @free(ptr {c.pointer('partial')})")
         with f.when(kind.equals(DEPTHWISE).both(some).both(in_rows)):
             go("depthwise", c["n"] * groups, image * (window + 8) * rows // 4)
-        in_rows = weight_by_lanes.either(weight_there).denied()
-        with f.when(kind.equals(DEPTHWISE_WEIGHT).both(rows > 0).both(in_rows)):
+        with f.when(kind.equals(DEPTHWISE_WEIGHT).both(rows > 0).both(weight_by_lanes.denied())):
             go("depthwise_weight", groups, c["n"] * image * (window + 8) * rows // 4)
         with f.when(apart):
             f.line(f"call void @free(ptr {self._stored_at(f, c.pointer('packed'), -2 * self.lanes)})")

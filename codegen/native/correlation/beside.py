@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opweave.codegen.native.correlation.channels import Axis, Channels
-from opweave.codegen.native.correlation.words import DEPTHWISE_WEIGHT, Record
+from opweave.codegen.native.correlation.words import Record
 from opweave.codegen.native.emitting import Int, Number
 
-#: Places whose sums are formed side by side; taps whose gradients are, and places of each of them; the most taps whose
-#: places the first cache has room for where they lie far apart, and how many bytes that may be.
-_TILE, _TAPS, _MANY, _FEW, _APART = 6, 3, 4, 16, 2048
+#: Places whose sums are formed side by side; the most taps whose places the first cache has room for where they lie far
+#: apart, and how many bytes that may be.
+_TILE, _FEW, _APART = 6, 16, 2048
 
 
 class Beside(Channels):
@@ -22,8 +22,7 @@ class Beside(Channels):
     def _lies_beside(self, c: Record) -> Int:
         """Whether channels of the input and of the results lie side by side, one filter each."""
         flat = c["count0"].equals(1).both(c["taps0"].equals(1)).both(c["lo0"] <= 0).both(c["hi0"] > 0)
-        near = (c["window"] <= _FEW).both(c["in2"] * self._item_stored() <= _APART)
-        flat = flat.both(near.either(c["kind"].equals(DEPTHWISE_WEIGHT)))
+        flat = flat.both(c["window"] <= _FEW).both(c["in2"] * self._item_stored() <= _APART)
         return flat.both(c["rows"].equals(1)).both(c["in_g"].equals(1)).both(c["out_g"].equals(1))
 
     def _beside_forward(self) -> str:
@@ -87,64 +86,5 @@ class Beside(Channels):
                     with f.loop(begin, end) as place:
                         u, w = ((edge - place * x.step).most(0).up(x.dstep) for edge in (x.low, x.high))
                         tile(at, place, [0], down, (u, w.least(x.taps)))
-        self._free(f, rooms)
-        return f.end()
-
-    def _beside_weight(self) -> str:
-        """Programs of a gradient by the weight: some channels each."""
-        f, c = self._task("beside.weight")
-        y, x = Axis(c, 1), Axis(c, 2)
-        groups, window, images, n = c["groups"], c["window"], c["n"], self.lanes
-        rooms = self._lane_rooms(f, c, (window + n,))
-        totals = rooms[0]
-        along = x.step * x.of
-        with f.loop(f.param("start"), f.param("end")) as i:
-            g = i * n
-            count = (groups - g).least(n)
-            mask = self._below(f, count)
-            with f.loop(0, window) as tap:
-                self._vstore(f, "zeroinitializer", self._lane_at(f, totals, tap))
-            with f.loop(0, images) as image, f.loop(0, y.taps) as v, f.loop(0, x.taps, _TAPS) as u:
-                of = self._stored_at(f, c.pointer("input"), image * c["in_n"] + g + v * (y.dstep * y.of))
-                given = self._stored_at(f, c.pointer("output"), image * c["out_n"] + g)
-                some = [(u + k).least(x.taps - 1) for k in range(_TAPS)]
-                seen = [tap * (x.dstep * x.of) for tap in some]
-                edges = [x.places(tap) for tap in some]
-                begin, end = edges[0]
-                for a, b in edges[1:]:
-                    begin, end = begin.most(a), end.least(b)
-                end = end.most(begin)
-                whole = begin + ((end - begin) & -_MANY)
-                sums = [[f.room(self.vector) for _ in range(_MANY)] for _ in some]
-                for t, few in enumerate(sums):
-                    for k, one in enumerate(few):
-                        old = "zeroinitializer" if k else self._vload(f, self._lane_at(f, totals, v * x.taps + some[t]))
-                        f.line(f"store {self.vector} {old}, ptr {one}")
-
-                def add(grad: str, place: str, one: str) -> None:
-                    value, old = self._loaded(f, place, mask), f.op(f"load {self.vector}, ptr {one}")
-                    f.line(f"store {self.vector} {self._fma(f, grad, value, old)}, ptr {one}")
-
-                with f.loop(*y.places(v)) as at:
-                    row = self._stored_at(f, of, at * y.step * y.of)
-                    grads = self._stored_at(f, given, at * y.to)
-                    for first, last, many in ((begin, whole, _MANY), (whole, end, 1)):
-                        with f.loop(first, last, many) as place:
-                            there = self._stored_at(f, row, place * along)
-                            own = self._stored_at(f, grads, place * x.to)
-                            for k in range(many):
-                                grad = self._loaded(f, self._stored_at(f, own, x.to * k), mask)
-                                for tap, few in zip(seen, sums, strict=True):
-                                    add(grad, self._stored_at(f, there, tap + along * k), few[k])
-                    for (a, b), tap, few in zip(edges, seen, sums, strict=True):
-                        for first, last in ((a, begin.least(b)), (end.most(a), b)):
-                            with f.loop(first, last) as place:
-                                grad = self._loaded(f, self._stored_at(f, grads, place * x.to), mask)
-                                add(grad, self._stored_at(f, row, place * along + tap), few[0])
-                for k, few in enumerate(sums):
-                    with f.when(u + k < x.taps):
-                        self._vstore(f, self._summed(f, few), self._lane_at(f, totals, v * x.taps + some[k]))
-            to = self._stored_at(f, c.pointer("weight"), g * c["w_g"])
-            self._turn(f, "out", to, c["w_g"], count, y.taps, x.taps, y.by, x.by, totals)
         self._free(f, rooms)
         return f.end()
