@@ -38,6 +38,9 @@ _FEW = 4
 _THIN, _THICK, _LONG, _NARROW, _WIDE = 8, 32, 3, 4, 1024
 #: How many results a place has, for each of them to have fewer products by places than by results.
 _MORE = 1.3
+#: The fewest images whose places lie side by side while they are correlated, the fewest numbers that a place of all of
+#: them has, and the most places of an image: what their taps do not see is left out (`correlation.turning`).
+_MANY, _WORK, _SMALL = 4, 2048, 256
 #: The address of a tensor, its sizes and its strides; whole numbers, or what stands for them.
 Operand = tuple[Any, Sequence[Any], Sequence[Any]]
 
@@ -107,6 +110,25 @@ def _phases(count: Any, size: Any, kernel: int, steps: tuple[int, int, int], of:
     return found
 
 
+def _seen(axis: _Axis) -> _Axis:
+    """The same without the first and the last taps that see nothing from any place."""
+    count, step, taps, dstep, low, high = axis[:6]
+    if taps <= 1 or any(type(n) is not int for n in (count, low, high)):
+        return axis
+
+    def sees(tap: int) -> bool:
+        place = max(-((tap * dstep - low) // step), 0)
+        return place < count and place * step + tap * dstep < high
+
+    found = [tap for tap in range(taps) if sees(tap)] or [0]
+    first = found[0]
+    gone = first * dstep
+    return axis._replace(
+        taps=found[-1] + 1 - first, low=low - gone, high=high - gone, first=axis.first + axis.of * gone,
+        least=axis.least + axis.by * first,
+    )  # fmt: skip
+
+
 def correlations(
     item: int, out: Operand, x: Operand, w: Operand, bias: Operand | None, groups: int, steps: Steps
 ) -> list[Any]:
@@ -129,7 +151,7 @@ def correlations(
         The words of each correlation.
     """
     axes = [
-        _forward(count, size, kernel, each, of, to, by)
+        _seen(_forward(count, size, kernel, each, of, to, by))
         for count, size, kernel, each, of, to, by in zip(
             out[1][2:], x[1][2:], w[1][2:], zip(*steps, strict=True), x[2][2:], out[2][2:], w[2][2:], strict=True
         )
@@ -147,7 +169,9 @@ def adjoints(
     """
     o, c = _each(w[1][0], groups), w[1][1]
     lone = _kind(_CORRELATE, o, c, groups) == _DEPTHWISE
-    if lone and len(steps[0]) < _DIMS and any(stride > 1 for stride in steps[0]):
+    # Channels that lie side by side are correlated for each phase where they are.
+    beside = all(type(each[2][1]) is int and each[2][1] == 1 for each in (out, y))
+    if lone and not beside and len(steps[0]) < _DIMS and any(stride > 1 for stride in steps[0]):
         axes = [
             _whole(count, size, kernel, each, of, to, by)
             for count, size, kernel, each, of, to, by in zip(
@@ -156,7 +180,7 @@ def adjoints(
         ]
         given = out, w, y, bias, groups, o, c, o, w[2][0], w[2][1], axes
         return [_words(_DEPTHWISE_ADJOINT, item, *given)]
-    if not lone and _is_spread(w, o, c, steps, _is_more(out[1][2:], y[1][2:])):
+    if not lone and _is_spread(w, o, c, steps, _is_more(out[1][0], o * math.prod(w[1][2:]), out[1][2:], y[1][2:])):
         axes = [
             _whole(count, size, kernel, each, of, to, 0)._replace(first=0)
             for count, size, kernel, each, of, to in zip(
@@ -165,7 +189,7 @@ def adjoints(
         ]
         return [_words(_SPREAD, item, y, w, out, bias, groups, c, o, o, w[2][1], w[2][0], axes)]
     phases = [
-        _phases(count, size, kernel, each, of, to, by)
+        [_seen(axis) for axis in _phases(count, size, kernel, each, of, to, by)]
         for count, size, kernel, each, of, to, by in zip(
             y[1][2:], out[1][2:], w[1][2:], zip(*steps, strict=True), y[2][2:], out[2][2:], w[2][2:], strict=True
         )
@@ -177,8 +201,10 @@ def adjoints(
     ]
 
 
-def _is_more(sizes: Sequence[Any], counts: Sequence[Any]) -> bool:
-    if any(type(n) is not int for n in (*sizes, *counts)):
+def _is_more(n: Any, terms: Any, sizes: Sequence[Any], counts: Sequence[Any]) -> bool:
+    if any(type(size) is not int for size in (n, terms, *sizes, *counts)):
+        return False
+    if n >= _MANY and n * terms >= _WORK and math.prod(sizes) <= _SMALL:
         return False
     return math.prod(sizes) > _MORE * math.prod(counts)
 

@@ -128,6 +128,42 @@ FEW = [
     Shape(2, 20, 16, (3, 5, 7), 1, 1, 0, 1, 2),
     Shape(1, 5, 1, (200,), 1, 1, 0),
 ]
+#: Small images, whose places of all examples are computed together: strides, dilations, one dimension, one place.
+SMALL = [
+    Shape(33, 40, 33, (4, 4)),
+    Shape(5, 20, 48, (7, 7)),
+    Shape(8, 64, 40, (8, 8), 3, 1, 4, 4),
+    Shape(16, 12, 20, (5, 6), 3, 2, 1),
+    Shape(4, 9, 17, (9,), 5, 1, 2),
+    Shape(6, 24, 33, (3, 5), 3, 1, 2, 1, 3),
+    Shape(17, 8, 16, (1, 1)),
+]
+#: Windows that do not overlap.
+WINDOWS = [
+    Shape(2, 3, 20, (16, 25), 4, 4, 0),
+    Shape(2, 20, 33, (8, 6), 2, 2, 0),
+    Shape(3, 6, 10, (4, 4), 4, 1, 0),
+    Shape(2, 8, 12, (8, 8), 4, 4, 0, 1, 2),
+    Shape(1, 5, 9, (40,), 8, 8, 0),
+    Shape(1, 4, 6, (4, 8, 8), 4, 4, 0),
+]
+#: Rows of long dilations, in stripes; terms that are put in order tap by tap, of several images and of many taps.
+STRIPES = [
+    Shape(1, 40, 33, (20, 33), 3, 1, 12, 12),
+    Shape(2, 36, 20, (18, 24), 3, 2, 8, 8),
+    Shape(2, 40, 33, (7, 6), 3, 1, 0),
+    Shape(1, 70, 66, (9, 8), 5, 1, 2),
+    Shape(1, 66, 34, (3, 4, 5)),
+]
+#: One channel a group, of as many as a register has and more; phases of a stride without taps.
+LONE = [
+    Shape(2, 40, 40, (9, 11), 3, 1, 1, 1, 40),
+    Shape(3, 33, 33, (14, 8), 3, 2, 1, 1, 33),
+    Shape(1, 70, 70, (12, 10), 2, 3, 0, 1, 70),
+    Shape(2, 16, 16, (6, 5), 5, 1, 4, 2, 16),
+    Shape(2, 600, 600, (5, 5), 3, 1, 1, 1, 600),
+]
+MORE = [*SMALL, *WINDOWS, *STRIPES, *LONE]
 TOLERANCE = {"float32": 4e-6, "float64": 4e-14, "float16": 2e-3, "bfloat16": 1e-2}
 
 
@@ -155,7 +191,7 @@ def results_of(shape: Shape, x: ow.Tensor, w: ow.Tensor, y: ow.Tensor) -> list[o
     return [out, *grads[:2]]
 
 
-@pytest.mark.parametrize("shape", [*BLIND, *SPREAD, *SINGLE, *FEW], ids=name_of)
+@pytest.mark.parametrize("shape", [*BLIND, *SPREAD, *SINGLE, *FEW, *MORE], ids=name_of)
 @pytest.mark.parametrize("dtype", TOLERANCE)
 def test_results_and_gradients_follow_the_definition(dtype: str, shape: Shape) -> None:
     given = [ow.from_numpy(array).to(getattr(ow, dtype)) for array in shape.drawn()]
@@ -163,7 +199,12 @@ def test_results_and_gradients_follow_the_definition(dtype: str, shape: Shape) -
         close(found, exact, dtype)
 
 
-@pytest.mark.parametrize("shape", [BLIND[0], SPREAD[0], *SPREAD[7:9], SINGLE[2], *TURNED, *FEW[:2]], ids=name_of)
+FLAT = [shape for shape in MORE if len(shape.sizes) == 2]
+
+
+@pytest.mark.parametrize(
+    "shape", [BLIND[0], *SPREAD[:3], *SPREAD[7:9], SINGLE[2], *TURNED, *FEW[:2], *FLAT], ids=name_of
+)
 @pytest.mark.parametrize("dtype", TOLERANCE)
 def test_operands_lie_as_they_like(dtype: str, shape: Shape) -> None:
     given = [ow.from_numpy(array).to(getattr(ow, dtype)) for array in shape.drawn()]
@@ -188,7 +229,7 @@ def test_transposed_convolutions_add_their_bias_once(dtype: str, shape: Shape) -
     close(found, exact, dtype)
 
 
-@pytest.mark.parametrize("shape", [*BLIND, *SPREAD[:10]], ids=name_of)
+@pytest.mark.parametrize("shape", [*BLIND, *SPREAD[:10], *MORE], ids=name_of)
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf], ids=str)
 def test_nothing_is_multiplied_by_the_zeros_around(value: float, shape: Shape) -> None:
     """Weights that are not finite spoil what has seen something by them, and nothing else; so do results' gradients."""
@@ -201,7 +242,20 @@ def test_nothing_is_multiplied_by_the_zeros_around(value: float, shape: Shape) -
         close(found, right, "float32")
 
 
-@pytest.mark.parametrize("shape", [*BLIND[:4], *SPREAD, *SINGLE[:4], *FEW], ids=name_of)
+@pytest.mark.parametrize("shape", [shape for shape in FLAT if shape.groups in (1, shape.channels)], ids=name_of)
+@pytest.mark.parametrize("value", [np.nan, np.inf], ids=str)
+def test_channels_side_by_side_see_no_zeros_around(value: float, shape: Shape) -> None:
+    x, w, y = (array.astype(np.float32) for array in shape.drawn())
+    w.flat[0] = y.flat[-1] = x.flat[-1] = value
+    given = [ow.from_numpy(array) for array in (x, w, y)]
+    last = [t.contiguous(memory_format=ow.channels_last) for t in given]
+    with np.errstate(invalid="ignore"):
+        exact = shape.exact(*wide(given))
+    for found, right in zip(results_of(shape, *last)[:2], exact[:2], strict=True):
+        close(found, right, "float32")
+
+
+@pytest.mark.parametrize("shape", [*BLIND[:4], *SPREAD, *SINGLE[:4], *FEW, *MORE], ids=name_of)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_results_do_not_depend_on_the_number_of_threads(dtype: str, shape: Shape) -> None:
     given = [ow.from_numpy(array).to(getattr(ow, dtype)) for array in shape.drawn()]
@@ -218,7 +272,7 @@ def test_results_do_not_depend_on_the_number_of_threads(dtype: str, shape: Shape
             np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("shape", [BLIND[0], SPREAD[1], SINGLE[0]], ids=name_of)
+@pytest.mark.parametrize("shape", [BLIND[0], SPREAD[1], SINGLE[0], SMALL[0], WINDOWS[0], STRIPES[0]], ids=name_of)
 def test_compiled_functions_follow_the_definition(shape: Shape) -> None:
     given = [ow.from_numpy(array).float() for array in shape.drawn()]
     compiled = ow.compile(lambda x, w, y: tuple(results_of(shape, x, w, y)))
@@ -257,7 +311,7 @@ def test_machines_with_less_compute_the_same(dtype: str, bits: int) -> None:
         llvm.compile_object(source, level=objects.PROMOTED), (name,), imports={"opweave_run": pool.run_address()}
     )
     run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(code.address(name))
-    for shape in (*BLIND, *SPREAD, *SINGLE, *FEW):
+    for shape in (*BLIND, *SPREAD, *SINGLE, *FEW, *MORE):
         x, w, y = (ow.from_numpy(array).to(kind) for array in shape.drawn())
         exact = shape.exact(*wide([x, w, y]))
         for form, a, b, right in (("forward", x, w, exact[0]), ("input", y, w, exact[1]), ("weight", y, x, exact[2])):

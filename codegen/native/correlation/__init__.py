@@ -14,10 +14,11 @@ Sums are formed in an order that follows from the sizes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from opweave.codegen.native import llvm
-from opweave.codegen.native.correlation.channels import Channels, held
+from opweave.codegen.native.correlation.blocks import Blocks
+from opweave.codegen.native.correlation.channels import held
+from opweave.codegen.native.correlation.programs import FEW
 from opweave.codegen.native.correlation.words import (
     CORRELATE,
     DEPTH,
@@ -29,7 +30,6 @@ from opweave.codegen.native.correlation.words import (
     PITCH,
     RATE,
     SPREAD,
-    TALL,
     WEIGHT,
     WORDS,
     Kind,
@@ -49,42 +49,30 @@ def source(kind: Kind) -> str:
     return _Module(kind).text()
 
 
-class _Module(Channels):
+class _Module(Blocks):
     def text(self) -> str:
         """All functions."""
         parts = [
             _HEAD, self._masked_load(), self._narrow(), self._several(), self._pairs(),
             *self._micros(), self._copy(), self._zero(), self._fill(), self._plan(),
-            self._columns(), self._filters(), self._turned(), self._scatter(), self._ordered(),
+            self._columns(), self._filters(), self._turned(), self._square(), self._scatter(), self._ordered(),
             self._survey(), self._careful(), self._look(), self._correlate(),
             *([] if self.kind.tiles else [self._correlate_planes()]),
             self._spread_task(), self._single_filters(), self._single_rows(), self._single_gradients(),
             self._dots(), self._weight(), self._gather(),
             self._depthwise(), self._depthwise_weight(), self._lanes(), self._lane_forward(),
-            self._lane_weight(), self._lane_adjoint(), self._entry(),
+            self._lane_weight(), self._lane_adjoint(), self._beside_forward(),
+            self._turn_task(), self._entry(),
             '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}',
         ]  # fmt: skip
         return "\n\n".join(parts)
 
-    def _blocks_of_planes(self, f: Function, c: Record, go: Callable[[str, Int, Int], None]) -> None:
-        """Compute a correlation by `correlate.planes`, whose places are those between the rows, too."""
-        line, rows, groups = c["count2"] + (c["taps2"] - 1) * c["dstep2"], c["rows"], c["groups"]
-        image = c["count1"] * line
-        width = f.const(_PLACES * self.wide)
-        width = (c["n"] * image.up(width) < ENOUGH).choose(width // 2, width)
-        each = image.up(width)
-        width, blocks = image.up(each * self.lanes) * self.lanes, c["n"] * image.up(width)
-        # Blocks are wider than those of packed columns, so fewer filters have their sums in as much memory.
-        height = (rows.up(self.high) * self.high).least(TALL // 2)
-        for _ in range(3):
-            few = (blocks * rows.up(height) * groups < ENOUGH).both(height > 32)
-            height = few.choose(height.up(2 * self.high) * self.high, height)
-        for name, value in {
-            "line": line, "image": image, "places": c["n"] * image, "width": width, "blocks": c["n"] * image.up(width),
-            "height": height, "row_blocks": rows.up(height), "planes": c["depth"] // c["window"],
-        }.items():  # fmt: skip
-            c[name] = value
-        go("correlate.planes", c["blocks"] * rows.up(height) * groups, width * height * c["terms"] + 1000)
+    def _quit(self, f: Function, c: Record, missing: Int) -> None:
+        """Leave where there is no memory."""
+        with f.when(missing):
+            for name in ("turned", "landing"):
+                f.line(f"call void @free(ptr {c.pointer(name)})")
+        f.leave(missing, "i32 3")
 
     def _entry(self) -> str:
         f = Function("i32", self.name, ["ptr words"], UNTUNED)
@@ -95,6 +83,41 @@ class _Module(Channels):
         spread = kind.equals(SPREAD)
         with f.when(spread):
             self._spread_words(f, c)
+        for name in ("failed", "turned", "landing", "batch", "uneven", "by_taps"):
+            c[name] = 0
+        result, cost = f.room("i32"), f.room("double")
+        f.line(f"store i32 0, ptr {result}")
+
+        def go(function: str, programs: Int, work: Int) -> None:
+            """Run programs, unless the handler of a signal has raised while others ran."""
+            fine = Int(f, f.op(f"icmp eq i32 {f.op(f'load i32, ptr {result}')}, 0"))
+            with f.when(fine):
+                each = f.op(f"sitofp i64 {work} to double")
+                f.line(f"store double {f.op(f'fdiv double {each}, {RATE:e}')}, ptr {cost}")
+                found = f.op(
+                    f"call i32 @opweave_run(ptr @{function}, ptr {context}, i64 {programs}, i32 1, i32 1, i32 1,"
+                    f" ptr {cost})"
+                )
+                f.line(f"store i32 {found}, ptr {result}")
+                with f.when(c["failed"].equals(1)):
+                    f.line(f"store i32 3, ptr {result}")
+
+        def turn(told: tuple[Int, Int]) -> None:
+            missing = c["failed"].equals(1)
+            self._quit(f, c, missing)
+            go("turn", *told)
+
+        some = (c["n"] > 0).both(c["rows"] > 0).both(c["groups"] > 0).both(c["channels"] > 0)
+        some = some.both((c["count0"] > 0).both(c["count1"] > 0).both(c["count2"] > 0))
+        first, last, same = self._windows(c)
+        with f.when(same):
+            self._one_tap(c, c["channels"] * c["taps0"] * c["taps1"] * c["taps2"], 1, 1)
+        with f.when(first.either(last).both(some)):
+            turn(self._turn_windows(f, c, last))
+        with f.when(some.both(kind.equals(CORRELATE)).both(c["taps0"] * c["taps1"] * c["taps2"] > 1)):
+            c["uneven"] = self._is_uneven(f, c).choose(1, 0)
+            with f.when(c["uneven"].equals(1).both(self._is_small(c))):
+                turn(self._turn_images(f, c))
         counts, taps = [c[f"count{d}"] for d in range(3)], [c[f"taps{d}"] for d in range(3)]
         window, image = math.prod(taps[1:], start=taps[0]), math.prod(counts[1:], start=counts[0])
         rows, groups, channels = c["rows"], c["groups"], c["channels"]
@@ -119,31 +142,22 @@ class _Module(Channels):
         for name, value in {
             "window": window, "image": image, "places": places, "terms": terms, "phase": phase,
             "pitch": phase * c["step2"], "direct": direct.choose(1, 0), "plain": tight.choose(1, 0), "odd": 0,
-            "packed": 0, "failed": 0,
+            "packed": 0,
             "deep": (counts[0] - 1) * c["step0"] + (taps[0] - 1) * c["dstep0"] + 1, "partial": 0,
             "blocked": 0,
             "line": counts[2], "planes": 1,
         }.items():  # fmt: skip
             c[name] = value
-        result, cost = f.room("i32"), f.room("double")
-        f.line(f"store i32 0, ptr {result}")
-
-        def go(function: str, programs: Int, work: Int) -> None:
-            """Run programs, unless the handler of a signal has raised while others ran."""
-            fine = Int(f, f.op(f"icmp eq i32 {f.op(f'load i32, ptr {result}')}, 0"))
-            with f.when(fine):
-                each = f.op(f"sitofp i64 {work} to double")
-                f.line(f"store double {f.op(f'fdiv double {each}, {RATE:e}')}, ptr {cost}")
-                found = f.op(
-                    f"call i32 @opweave_run(ptr @{function}, ptr {context}, i64 {programs}, i32 1, i32 1, i32 1,"
-                    f" ptr {cost})"
-                )
-                f.line(f"store i32 {found}, ptr {result}")
-                with f.when(c["failed"].equals(1)):
-                    f.line(f"store i32 3, ptr {result}")
-
         work_ = places * rows * groups * channels
         some = (places > 0).both(rows > 0).both(groups > 0)
+        last = some.both(self._lies_last(c)).both(direct.denied()).both(window > 0)
+        last = last.both(kind.equals(CORRELATE).either(kind.equals(WEIGHT)))
+        with f.when(last):
+            turn(self._turn_last(f, c))
+        # Rows of few filters' gradients are read as they lie.
+        apart = c["out_m"].equals(1).both(c["out2"].equals(1).denied()).both(rows > 1).both(rows <= FEW)
+        with f.when(kind.equals(WEIGHT).both(some).both(apart)):
+            turn(self._turn_gradients(f, c))
         single = self._single(c, inside)
         correlation, gradient = (single.both(kind.equals(of)) for of in (CORRELATE, WEIGHT))
         by_filters = correlation.both(self._by_filters(c))
@@ -169,6 +183,12 @@ class _Module(Channels):
         weight_by_lanes = kind.equals(DEPTHWISE_WEIGHT).both(beside).both(groups >= 2 * self.lanes)
         blocks = groups.up(self.lanes)
         work = image * window * self.lanes
+        # Channels that lie side by side stay where they are.
+        there = self._lies_beside(c).both(groups >= self.lanes)
+        forward_there = there.both(kind.equals(DEPTHWISE))
+        with f.when(forward_there.both(some)):
+            go("beside.forward", c["n"] * blocks, work)
+        by_lanes = by_lanes.both(there.denied())
         with f.when(by_lanes.both(some)):
             go("lanes.forward", c["n"] * blocks, work * rows)
             with f.when(c["odd"].equals(1).both(inside.denied())):
@@ -178,7 +198,8 @@ class _Module(Channels):
         with f.when(kind.equals(DEPTHWISE_ADJOINT).both(some)):
             go("lanes.adjoint", c["n"] * blocks, work * rows)
         product = kind.equals(CORRELATE).either(spread)
-        correlates = product.either(kind.equals(DEPTHWISE).both(by_lanes.denied())).both(some)
+        in_rows = by_lanes.either(forward_there).denied()
+        correlates = product.either(kind.equals(DEPTHWISE).both(in_rows)).both(some)
         width = (places.up(self.lanes) * self.lanes).least(4 * self.wide)
         blocks = places.up(width.most(1))
         # Filters that are read once or twice are looked at where they are read.
@@ -197,7 +218,10 @@ class _Module(Channels):
             blocked = blocked.both((channels & 1).equals(0))
         # What is read once or twice is put in order by who reads it.
         c["paired"] = blocked.choose(1, 0) if self.by_channels else 0
-        late = blocked.both(blocks <= 2)
+        striped = kind.equals(CORRELATE).both(self._is_striped(f, c))
+        c["striped"] = striped.choose(1, 0)
+        c["by_taps"] = blocked.both(self._by_taps(c)).choose(1, 0)
+        late = blocked.both(blocks <= 2).both(striped.denied())
         c["late"] = late.choose(1, 0)
         blocked, apart = blocked.both(late.denied()), apart.both(late.denied())
         parts = blocked.choose(each.up((depth // window.most(1)).most(1)), 0)
@@ -206,7 +230,7 @@ class _Module(Channels):
             filter_ = blocked.choose(parts * PITCH, terms + self.lanes)
             room = self._room(f, groups * rows * filter_ + blocked.choose(self.high * PITCH, 0) + 2 * self.lanes)
             c.keep("packed", self._stored_at(f, room, 2 * self.lanes))
-            f.leave(f.is_null(room), "i32 3")
+            self._quit(f, c, f.is_null(room))
         with f.when(apart.either(surveyed.both(inside.denied()).both(tight))):
             go("survey", groups * rows.up(self.looked), terms * 20 * self.looked)
         with f.when(apart.both(blocked.denied())):
@@ -220,32 +244,11 @@ class _Module(Channels):
             go("careful", groups * rows, c["n"] * image * terms * 8)
         some = some.both(odd.denied())
         with f.when(kind.equals(CORRELATE).both(some)):
-            # To pack columns again for other filters takes longer than to pack filters for other places.
-            width = (blocks * rows.up(_FEW_ROWS) * groups < ENOUGH).choose(width.least(2 * self.wide), width)
-            blocks = places.up(width)
-            even = places.up(blocks * self.lanes) * self.lanes
-            wide = (blocks < ENOUGH).choose(even, width)
-            height = (rows.up(self.high) * self.high).least(TALL)
-            for _ in range(3):
-                few = (blocks * rows.up(height) * groups < ENOUGH).both(height > 32)
-                height = few.choose(height.up(2 * self.high) * self.high, height)
-            row_blocks = rows.up(height)
             c["terms"] = each * window
-            for name, value in {"width": wide, "blocks": blocks, "height": height, "row_blocks": row_blocks}.items():
-                c[name] = value
-            by_planes = f.const(0).equals(1) if self.kind.tiles else self._fits(c)
-            with f.when(by_planes.denied()):
-                go("correlate", blocks * row_blocks * groups, wide * height * terms + 1000)
-            if not self.kind.tiles:
-                with f.when(by_planes):
-                    self._blocks_of_planes(f, c, go)
+            self._correlate_stripes(f, c, go)
             for name, value in {
-                "terms": terms,
-                "image": image,
-                "places": places,
-                "line": counts[2],
-                "planes": 1,
-            }.items():
+                "terms": terms, "image": image, "places": places, "line": counts[2], "planes": 1,
+            }.items():  # fmt: skip
                 c[name] = value
             with f.when(c["odd"].equals(1).both(inside.denied())):
                 go("careful", groups * rows, c["n"] * image * terms * 8)
@@ -273,17 +276,21 @@ class _Module(Channels):
             with f.when(splits > 1):
                 partial = self._room(f, tasks * splits * height * width)
                 c.keep("partial", partial)
-                f.leave(f.is_null(partial), "i32 3")
+                self._quit(f, c, f.is_null(partial))
             go("weight", tasks * splits, width * height * stretch * DEPTH)
             with f.when(splits > 1):
                 go("gathered", tasks, height * width * splits * 8)
                 f.line(f"call void @free(ptr {c.pointer('partial')})")
-        with f.when(kind.equals(DEPTHWISE).both(some).both(by_lanes.denied())):
+        with f.when(kind.equals(DEPTHWISE).both(some).both(in_rows)):
             go("depthwise", c["n"] * groups, image * (window + 8) * rows // 4)
         with f.when(kind.equals(DEPTHWISE_WEIGHT).both(rows > 0).both(weight_by_lanes.denied())):
             go("depthwise_weight", groups, c["n"] * image * (window + 8) * rows // 4)
         with f.when(apart):
             f.line(f"call void @free(ptr {self._stored_at(f, c.pointer('packed'), -2 * self.lanes)})")
+        with f.when(c["batch"] > 0):
+            go("turn", *self._turn_back(f, c))
+        for name in ("turned", "landing"):
+            f.line(f"call void @free(ptr {c.pointer(name)})")
         text = f.end(f"i32 {f.op(f'load i32, ptr {result}')}")
         # As a launch from Python runs it.
         f = Function("i32", f"{self.name}_run", _RUN)
@@ -291,10 +298,6 @@ class _Module(Channels):
         return f"{text}\n\n{f.end(f'i32 {found}')}"
 
 
-#: Programs of so many filters are preferred to programs of few places.
-_FEW_ROWS = 128
-#: Panels of a block where columns need no memory.
-_PLACES = 8
 _RUN = ("ptr code", "ptr packed", "i64 n", "i32 gx", "i32 gy", "i32 gz", "ptr cost")
 _HEAD = """\
 declare ptr @malloc(i64)

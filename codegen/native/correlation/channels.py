@@ -21,13 +21,15 @@ _PLANE, _TURNED, _TILE, _BESIDE = 4096, 256, 8, 3
 _PARAMETERS = ("i64 apart", "i64 count", "i64 high", "i64 wide", "i64 row", "i64 step")
 
 
-class _Axis:
+class Axis:
     """A dimension: places, taps, and what there is of the input between `low` and `high`."""
 
     def __init__(self, c: Record, d: int) -> None:
         names = ("count", "step", "taps", "dstep", "in", "out", "w")
         self.count, self.step, self.taps, self.dstep, self.of, self.to, self.by = (c[f"{name}{d}"] for name in names)
-        self.reach = (self.taps - 1) * self.dstep + 1
+        # A phase of a stride may have no taps.
+        self.dstep = self.dstep.most(1)
+        self.reach = ((self.taps - 1) * self.dstep).most(0) + 1
         self.low = c[f"lo{d}"].most(0)
         self.high = c[f"hi{d}"].least((self.count - 1) * self.step + self.reach).most(self.low)
 
@@ -39,7 +41,7 @@ class _Axis:
 
 def held(c: Record) -> Int:
     """Whether programs of this file have room for the rows of a row of places, and nothing has depth."""
-    y, x = _Axis(c, 1), _Axis(c, 2)
+    y, x = Axis(c, 1), Axis(c, 2)
     flat = c["count0"].equals(1).both(c["taps0"].equals(1)).both(c["lo0"] <= 0).both(c["hi0"] > 0)
     rows = ((x.count - 1) * x.step + x.reach) * y.reach
     return flat.both(rows <= _PLANE)
@@ -80,9 +82,10 @@ class Channels(Depthwise):
             f.line(f"store {self.real} {self._get(f, place)}, ptr {self._at(f, '%to', at)}")
         else:
             rows: list[str] = []
+            read = self._below(f, left)
             for lane in range(self.lanes):
                 of = self._stored_at(f, place, (count - 1).least(lane) * f.param("apart"))
-                rows.append(f.op(f"call {self.vector} @first(ptr {of}, i64 {left})"))
+                rows.append(self._loaded(f, of, read))
             for r, value in enumerate(self._transposed(f, rows)):
                 self._vstore(f, value, self._at(f, "%to", (at + r) * self.lanes))
 
@@ -93,9 +96,10 @@ class Channels(Depthwise):
             self._put(f, f.op(f"load {self.real}, ptr {self._at(f, '%of', at)}"), place)
         else:
             rows = [self._vload(f, self._at(f, "%of", (at + r) * self.lanes)) for r in range(self.lanes)]
+            kept = self._below(f, left)
             for lane, value in enumerate(self._transposed(f, rows)):
                 with f.when(count > lane):
-                    self._put_several(f, value, self._stored_at(f, place, f.param("apart") * lane), left)
+                    self._put_some(f, value, self._stored_at(f, place, f.param("apart") * lane), kept)
 
     def _lane_rooms(self, f: Function, c: Record, sizes: Sequence[Int]) -> list[str]:
         """Room for so many registers each; a program is left where there is none."""
@@ -118,7 +122,7 @@ class Channels(Depthwise):
         f.line(f"call void @lanes.{way}({given})")
 
     def _taps_in(
-        self, f: Function, c: Record, y: _Axis, x: _Axis, g: Int, m: Int, count: Int, to: str
+        self, f: Function, c: Record, y: Axis, x: Axis, g: Int, m: Int, count: Int, to: str
     ) -> Callable[[Int, Int], Int]:
         """Have a filter of each channel turned; the number of a tap there."""
         back = x.by < 0
@@ -182,7 +186,7 @@ class Channels(Depthwise):
         read. Sums stay in registers over all taps.
         """
         f, c = self._task("lanes.forward")
-        y, x = _Axis(c, 1), _Axis(c, 2)
+        y, x = Axis(c, 1), Axis(c, 2)
         wide, pitch = x.high - x.low, (x.count - 1) * x.step + x.reach
         rows, groups, window, images = c["rows"], c["groups"], c["window"], c["n"]
         # Rows of results whose input is held, and those that are turned around at once.
@@ -262,7 +266,7 @@ class Channels(Depthwise):
                         self._vstore(f, value, self._lane_at(f, there, place))
 
     def _lane_tile(
-        self, f: Function, y: _Axis, x: _Axis, down: tuple[Int, Int], row: str, pitch: Int, steps: Sequence[Int],
+        self, f: Function, y: Axis, x: Axis, down: tuple[Int, Int], row: str, pitch: Int, steps: Sequence[Int],
         taps: str, next_tap: Int, first: str, to: str,
     ) -> None:  # fmt: skip
         """Some places of a row, by all taps from one row to another."""
@@ -283,7 +287,7 @@ class Channels(Depthwise):
             self._vstore(f, f.op(f"load {self.vector}, ptr {one}"), self._lane_at(f, to, k))
 
     def _lane_filters(
-        self, f: Function, c: Record, y: _Axis, x: _Axis, g: Int, count: Int, filters: str, bias: str
+        self, f: Function, c: Record, y: Axis, x: Axis, g: Int, count: Int, filters: str, bias: str
     ) -> None:
         """Have the filters of some channels turned, and what their results begin with; note what is not finite."""
         rows, window = c["rows"], c["window"]
@@ -311,7 +315,7 @@ class Channels(Depthwise):
         computed again without what lies outside.
         """
         f, c = self._task("lanes.weight")
-        y, x = _Axis(c, 1), _Axis(c, 2)
+        y, x = Axis(c, 1), Axis(c, 2)
         wide, pitch = x.high - x.low, (x.count - 1) * x.step + x.reach
         groups, rows, window, images = c["groups"], c["rows"], c["window"], c["n"]
         held = ((f.const(_PLANE) // pitch - y.reach).most(0) // y.step + 1).least(y.count)
@@ -423,7 +427,7 @@ class Channels(Depthwise):
         return values[0]
 
     def _add_tap(
-        self, f: Function, y: _Axis, x: _Axis, v: Int, u: Int, rows: tuple[Int, Int], apart: tuple[Int, Int],
+        self, f: Function, y: Axis, x: Axis, v: Int, u: Int, rows: tuple[Int, Int], apart: tuple[Int, Int],
         seen: str, grads: str, total: str,
     ) -> None:  # fmt: skip
         """Add to a tap's gradient what some rows of places have for it, without what lies outside."""
@@ -443,7 +447,7 @@ class Channels(Depthwise):
     def _lane_adjoint(self) -> str:
         """Programs of the adjoint of a correlation in its input, which is written: an image and some channels each."""
         f, c = self._task("lanes.adjoint")
-        y, x = _Axis(c, 1), _Axis(c, 2)
+        y, x = Axis(c, 1), Axis(c, 2)
         lows, highs = ([c[f"{name}{d}"] for d in (1, 2)] for name in ("lo", "hi"))
         across = (highs[1] - lows[1]).least(_HELD).most(1)
         down = (f.const(_HELD) // across).most(1)

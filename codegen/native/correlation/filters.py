@@ -7,16 +7,19 @@ from opweave.codegen.native.correlation.words import PITCH, Record
 from opweave.codegen.native.emitting import Function, Int, Number
 from opweave.codegen.native.objects import UNTUNED
 
+#: How many taps ahead filters are asked for.
+_TAPS_AHEAD = 8
+
 
 class Filters(Vectors):
     """What looks at filters and brings them to where they are read."""
 
     def _is_turned(self, c: Record) -> Int:
-        """Whether a channel's taps lie side by side in the opposite order, and a register has them all."""
+        """Whether a channel's taps lie side by side in the opposite order."""
         taps, by = ([c[f"{name}{d}"] for d in range(3)] for name in ("taps", "w"))
         even = by[1].equals(taps[2] * by[2]).either(taps[1].equals(1))
         even = even.both(by[0].equals(taps[1] * taps[2] * by[2]).either(taps[0].equals(1)))
-        return even.both(by[2].equals(-1)).both(c["window"] <= self.lanes)
+        return even.both(by[2].equals(-1))
 
     def _backwards(self, f: Function, of: str, window: Int) -> tuple[str, str]:
         """The taps of a channel that lie before an address, as they are and at the end of a register, turned around."""
@@ -222,9 +225,6 @@ class Filters(Vectors):
         several = f.room(bits)
         f.line(f"store i1 false, ptr {one}")
         f.line(f"store {bits} zeroinitializer, ptr {several}")
-        short, whole = (f"<{self.lanes} x {kind}>" for kind in ("i16", "i32"))
-        most = f.room(short)
-        f.line(f"store {short} zeroinitializer, ptr {most}")
         w_c, w_m = c["w_c"], c["w_m"]
         weight = self._stored_at(f, c.pointer("weight"), g * c["w_g"])
         taps, by = ([c[f"{name}{d}"] for d in range(3)] for name in ("taps", "w"))
@@ -241,21 +241,25 @@ class Filters(Vectors):
         # One tap, and the gradient by the input: filters lie side by side, channels are to.
         with f.when(square), f.loop(begin, end, self.lanes) as channel, f.loop(m0, m1, self.lanes) as m:
             found: list[str] = []
+            read, kept = self._below(f, m1 - m), self._below(f, end - channel)
             for j in range(self.lanes):
                 self._ahead(f, self._stored_at(f, weight, m + (channel + j + self.lanes) * w_c))
                 of = self._stored_at(f, weight, m + (channel + j).least(end - 1) * w_c)
-                found.append(f.op(f"call {self.vector} @first(ptr {of}, i64 {m1 - m})"))
+                found.append(self._loaded(f, of, read))
                 self._is_odd(f, found[-1], self.vector, several, bits)
             for j, value in enumerate(self._transposed(f, found)):
                 with f.when(m + j < m1):
-                    self._put_several(f, value, there(m + j, channel), end - channel)
-        turned = self._is_turned(c)
+                    self._put_some(f, value, there(m + j, channel), kept)
+        turned = self._is_turned(c).both(window <= self.lanes)
         offsets, tap = f.op(f"call ptr @malloc(i64 {window * 8 + 8})"), f.variable(0)
         with f.loop(0, taps[0]) as z, f.loop(0, taps[1]) as y, f.loop(0, taps[2]) as x:
             f.store(z * by[0] + y * by[1] + x * by[2], offsets, tap.value)
             tap.set(tap.value + 1)
+        by_taps = c["by_taps"].equals(1)
+        with f.when(by_taps):
+            self._ordered_by_taps(f, c, weight, offsets, (m0, m1, begin, end, apart), several)
         # What a channel has for these filters lies together, if that is the gradient by the input.
-        other = square.denied()
+        other = square.either(by_taps).denied()
         if self.by_channels:
             in_pairs = other.both(c["paired"].equals(1))
             other = other.both(c["paired"].equals(0))
@@ -265,19 +269,7 @@ class Filters(Vectors):
                     of = self._stored_at(f, weight, m * w_m + channel * w_c)
                     self._ahead(f, self._stored_at(f, of, w_c * -4))
                     both, to = (of, self._stored_at(f, of, w_c)), there(m, channel)
-                    with f.when(turned):
-                        halves: list[str] = []
-                        for one_ in both:
-                            bits_, back = self._backwards(f, one_, window)
-                            size = f.op(f"and {short} {bits_}, splat (i16 32767)")
-                            old = f.op(f"load {short}, ptr {most}")
-                            new = f.op(f"call {short} @llvm.umax.v{self.lanes}i16({short} {size}, {short} {old})")
-                            f.line(f"store {short} {new}, ptr {most}")
-                            halves.append(f.op(f"zext {short} {back} to {whole}"))
-                        high = f.op(f"shl {whole} {halves[1]}, splat (i32 16)")
-                        place = self._at(f, to, window - self.lanes)
-                        f.line(f"store {whole} {f.op(f'or {whole} {halves[0]}, {high}')}, ptr {place}, align 4")
-                    with f.when(turned.denied()), f.loop(0, window, rolled=False) as k:
+                    with f.loop(0, window, rolled=False) as k:
                         for j, one_ in enumerate(both):
                             move(one_, f.load(offsets, k), to, k * 2 + j)
         with f.when(other), f.loop(1, end - begin + 1) as left:
@@ -296,18 +288,95 @@ class Filters(Vectors):
                     move(of, f.load(offsets, k), to, k)
         f.line(f"call void @free(ptr {offsets})")
         self._note(f, c, several, one)
-        if not self.by_channels:
-            return f.end()
-        found_ = f.op(
-            f"call i16 @llvm.vector.reduce.umax.v{self.lanes}i16({short} {f.op(f'load {short}, ptr {most}')})"
-        )
-        with f.when(Int(f, f.op(f"icmp uge i16 {found_}, 32640"))):
-            c["odd"] = 1
-        declared = (
-            f"declare {short} @llvm.umax.v{self.lanes}i16({short}, {short})\n"
-            f"declare i16 @llvm.vector.reduce.umax.v{self.lanes}i16({short})"
-        )
-        return f"{declared}\n\n{f.end()}"
+        return f.end()
+
+    def _by_taps(self, c: Record) -> Int:
+        """Whether filters are put in order tap by tap, the channels of each side by side: by copies, or by squares."""
+        beside = c["w_c"].equals(1).either(c["w_m"].equals(1))
+        return (c["window"] > 1).both(beside.either(self._is_turned(c).both(c["w_m"].equals(c["window"]))))
+
+    def _ordered_by_taps(
+        self, f: Function, c: Record, weight: str, offsets: str, parts: tuple[Int, Int, Int, Int, Int], several: str
+    ) -> None:
+        """Put filters in order tap by tap."""
+        m0, m1, begin, end, apart = parts
+        n, window, w_m, w_c, each = self.lanes, c["window"], c["w_m"], c["w_c"], self._each
+        # Places of rows count numbers that are computed with: one, or a pair.
+        pitch, units = apart // each, (end - begin) // each
+        bits, whole, kind = f"<{n} x i1>", f"<{n} x i32>", f"<{2 * n} x i16>"
+        largest = f.room(kind)
+        f.line(f"store {kind} zeroinitializer, ptr {largest}")
+
+        def keep(value: str, place: Int, mask: str) -> None:
+            suffix = "f64" if self.real == "double" else "f32"
+            f.line(
+                f"call void @llvm.masked.store.v{n}{suffix}.p0({self.vector} {value}, ptr align {self.item}"
+                f" {self._at(f, '%to', place)}, <{n} x i1> {mask})"
+            )
+
+        def look(value: str) -> None:
+            if each == 1:
+                self._is_odd(f, value, self.vector, several, bits)
+                return
+            pairs = f.op(f"bitcast {self.vector} {value} to {kind}")
+            size = f.op(f"and {kind} {pairs}, splat (i16 32767)")
+            old = f.op(f"load {kind}, ptr {largest}")
+            new = f.op(f"call {kind} @llvm.umax.v{2 * n}i16({kind} {size}, {kind} {old})")
+            f.line(f"store {kind} {new}, ptr {largest}")
+
+        with f.when(w_c.equals(1)), f.loop(m0, m1) as m, f.loop(0, window) as k:
+            of = self._stored_at(f, weight, m * w_m + f.load(offsets, k) + begin)
+            with f.loop(0, units, n) as u:
+                place = self._stored_at(f, of, u * each)
+                # Some taps before: those of a row may all lie in the same few lines of a cache.
+                self._ahead(f, self._stored_at(f, place, f.load(offsets, 1) * _TAPS_AHEAD))
+                if each == 1:
+                    value = f.op(f"call {self.vector} @first(ptr {place}, i64 {units - u})")
+                else:
+                    mask = self._below(f, (units - u) * 2, 2 * n)
+                    both = f.op(
+                        f"call {kind} @llvm.masked.load.v{2 * n}i16.p0(ptr align 2 {place}, <{2 * n} x i1> {mask},"
+                        f" {kind} zeroinitializer)"
+                    )
+                    value = f.op(f"bitcast {kind} {both} to {self.vector}")
+                look(value)
+                keep(value, (m - m0) * pitch + k * units + u, self._below(f, units - u))
+        squares = w_c.equals(1).denied()
+        with f.when(squares):
+            # Numbers of a channel that lie in a row: the filters of each tap, or those of all taps.
+            beside, filters = w_m.equals(1), m1 - m0
+            runs, long = beside.choose(window, 1), beside.choose(filters, filters * window)
+            table = f.op(f"call ptr @malloc(i64 {filters * window * 8 + 8})")
+            with f.loop(0, filters) as m, f.loop(0, window) as k:
+                f.store(m * pitch + k * units, table, beside.choose(k * filters + m, m * window + (window - 1 - k)))
+            with f.loop(0, runs) as q:
+                first = beside.choose(m0 + f.load(offsets, q), m0 * w_m - (window - 1))
+                with f.loop(0, units, n) as u, f.loop(0, long, n) as e:
+                    found: list[str] = []
+                    read, kept = self._below(f, long - e), self._below(f, units - u)
+                    for j in range(n):
+                        channel = (u + j).least(units - 1) * each + begin
+                        place = self._stored_at(f, weight, channel * w_c + first + e)
+                        halves: list[str] = []
+                        for h in range(each):
+                            at = self._stored_at(f, place, w_c * h)
+                            self._ahead(f, self._stored_at(f, at, w_c * (each * n)))
+                            halves.append(self._raw(f, at, read))
+                        if each == 2:
+                            low, high = (f.op(f"bitcast {self.vector} {half} to {whole}") for half in halves)
+                            high = f.op(f"shl {whole} {high}, splat (i32 16)")
+                            both = f.op(f"or {whole} {low}, {high}")
+                            halves = [f.op(f"bitcast {whole} {both} to {self.vector}")]
+                        found.append(halves[0])
+                        look(found[-1])
+                    for r, value in enumerate(self._transposed(f, found)):
+                        with f.when(e + r < long):
+                            keep(value, f.load(table, q * filters + e + r) + u, kept)
+            f.line(f"call void @free(ptr {table})")
+        if each == 2:
+            most = f.op(f"call i16 @llvm.vector.reduce.umax.v{2 * n}i16({kind} {f.op(f'load {kind}, ptr {largest}')})")
+            with f.when(Int(f, f.op(f"icmp uge i16 {most}, 32640"))):
+                c["odd"] = 1
 
     def _filters_at(self, f: Function, c: Record, g: Int, m: Int, r0: Int, left: str) -> str:
         """Where terms of some filters of a group lie as the kernel in registers reads them: `left`, or ready."""

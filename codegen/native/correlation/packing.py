@@ -323,8 +323,9 @@ class Packing(Filters):
         scratch = t.pointer("scratch")
         second = self._at(f, scratch, t["plane"])
         sees, seen = t["sees"], t.pointer("seen")
-        some = sees < window
-
+        some, by_taps = sees < window, c["by_taps"].equals(1)
+        # A row for each tap of a channel, or for each channel of a tap.
+        apart = by_taps.choose((r1 - r0) // window.most(1), 1)
         last_ = direct.both(in_c.equals(1)).both(in2.equals(1).denied())
         with f.when(last_), f.loop(0, panels) as j:
             self._turn_columns(
@@ -335,6 +336,8 @@ class Packing(Filters):
             begin = channel * window
             first, last = (r0 - begin).most(0), (r1 - begin).least(sees)
             start = some.choose((channel - r0 // window) * sees, begin - r0)
+            start = by_taps.choose(channel - r0 // window, start)
+            alone = by_taps.both((begin + window).equals(r1))
             with f.when(direct.denied()):
                 self._put_channels(f, c, "%t", "%base", channel, scratch, second, paired=paired)
             with f.loop(0, panels) as j:
@@ -365,16 +368,20 @@ class Packing(Filters):
                             place = self._at(f, row, f.load(one, 1))
                             f.line(f"call void @spaced.pairs(ptr {place}, ptr {of}, ptr {other}, i64 {f.load(one, 2)})")
                 with f.when(direct.denied()), f.loop(first, last) as tap:
-                    row = self._at(f, "%to", j * far + (start + tap) * pitch)
+                    row = self._at(f, "%to", j * far + (start + tap * apart) * pitch)
                     shifted = self._at(f, scratch, f.load(taps, f.load(seen, tap)))
                     with f.loop(0, count) as q:
                         one = f.at(runs, q * 3)
                         of = self._at(f, shifted, f.load(one, 0))
                         to = self._at(f, row, f.load(one, 1))
                         long = f.load(one, 2)
-                        self._vstore(f, self._vload(f, of), to)
-                        with f.loop(self.lanes, long, self.lanes) as i:
-                            self._vstore(f, self._vload(f, self._at(f, of, i)), self._at(f, to, i))
+                        # What is written beyond a run is where a later one is, but for the last channel of a tap.
+                        with f.when(alone.denied()):
+                            self._vstore(f, self._vload(f, of), to)
+                            with f.loop(self.lanes, long, self.lanes) as i:
+                                self._vstore(f, self._vload(f, self._at(f, of, i)), self._at(f, to, i))
+                        with f.when(alone), f.loop(0, long, self.lanes) as i:
+                            self._put_first(f, self._vload(f, self._at(f, of, i)), self._at(f, to, i), long - i)
         return f.end()
 
     def _turn_columns(
@@ -387,25 +394,30 @@ class Packing(Filters):
             source, lane, long = (f.load(f.at(runs, q * 3), i) for i in range(3))
             with f.loop(0, long, n) as i:
                 found: list[str] = []
+                read, kept = self._below(f, r1 - k), self._below(f, long - i)
+                both = self._below(f, (channels - k * 2).least((r1 - k) * 2), 2 * n) if paired else ""
                 for r in range(n):
                     place = (i + r).least(long - 1) * in2 + source
                     if paired:
                         of = self._stored_at(f, "%base", place + k * 2)
-                        mask = self._below(f, (channels - k * 2).least((r1 - k) * 2), 2 * n)
                         kind = f"<{2 * n} x i16>"
                         bits = f.op(
-                            f"call {kind} @llvm.masked.load.v{2 * n}i16.p0(ptr align 2 {of}, <{2 * n} x i1> {mask},"
+                            f"call {kind} @llvm.masked.load.v{2 * n}i16.p0(ptr align 2 {of}, <{2 * n} x i1> {both},"
                             f" {kind} zeroinitializer)"
                         )
                         found.append(f.op(f"bitcast {kind} {bits} to {self.vector}"))
                     else:
                         of = self._stored_at(f, "%base", place + k)
-                        found.append(f.op(f"call {self.vector} @first(ptr {of}, i64 {r1 - k})"))
+                        found.append(self._loaded(f, of, read))
                 # Nothing is written beyond a run, since that of the next row may be there.
                 for r, value in enumerate(self._transposed(f, found)):
                     with f.when(k + r < r1):
                         there = self._at(f, "%to", to + (k + r - r0) * pitch + lane + i)
-                        self._put_first(f, value, there, long - i)
+                        suffix = "f64" if self.real == "double" else "f32"
+                        f.line(
+                            f"call void @llvm.masked.store.v{n}{suffix}.p0({self.vector} {value},"
+                            f" ptr align {self.item} {there}, <{n} x i1> {kept})"
+                        )
 
     def _put_channels(
         self, f: Function, c: Record, t: str, base: str, channel: Int, to: str, second: str, *, paired: bool
@@ -481,12 +493,9 @@ class Packing(Filters):
         with f.when(last), f.loop(0, count) as q, f.loop(0, rows, self.lanes) as m:
             source, lane, long = (f.load(f.at(runs, q * 3), i) for i in range(3))
             with f.loop(0, long, self.lanes) as i:
-                lines = [(m + r).least(rows - 1) * pitch + lane + i for r in range(self.lanes)]
-                squares = self._transposed(f, [self._vload(f, self._at(f, "%of", line)) for line in lines])
-                for r, value in enumerate(squares):
-                    with f.when(i + r < long):
-                        to = self._stored_at(f, "%base", m + source + (i + r) * out2)
-                        self._put_several(f, value, to, rows - m)
+                of = self._at(f, "%of", m * pitch + lane + i)
+                to = self._stored_at(f, "%base", m + source + i * out2)
+                self._put_square(f, of, pitch, rows - m, long - i, to, out2)
         f.leave(last)
         with f.loop(0, rows) as m:
             with f.loop(0, count) as q:
@@ -535,10 +544,11 @@ class Packing(Filters):
                 with f.loop(0, count, self.lanes) as m:
                     with f.loop(0, long, self.lanes) as i:
                         rows: list[str] = []
+                        read = self._below(f, long - i)
                         for r in range(self.lanes):
                             row = (m + r).least(count - 1)
                             place = self._stored_at(f, "%base", row * out_m + source + i)
-                            rows.append(f.op(f"call {self.vector} @first(ptr {place}, i64 {long - i})"))
+                            rows.append(self._loaded(f, place, read))
                         for r, value in enumerate(self._transposed(f, rows)):
                             self._vstore(f, value, self._at(f, "%to", (lane + i + r) * self.wide + m))
             with f.when(unit.denied()):

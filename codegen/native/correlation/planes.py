@@ -38,7 +38,7 @@ class Planes(Programs):
         f, c = self._task("correlate.planes", UNTUNED)
         width, blocks, height, row_blocks = c["width"], c["blocks"], c["height"], c["row_blocks"]
         depth, terms, rows, image, window = c["depth"], c["terms"], c["rows"], c["image"], c["window"]
-        panel = f.const(self.wide)
+        panel, by_taps = f.const(self.wide), c["by_taps"].equals(1)
         each = image.up(width)
         t, record = self._block(f, c, width, panel)
         own_filters = self._room(f, c["blocked"].equals(0).choose(height * PITCH, 0) + 2 * self.lanes)
@@ -57,15 +57,19 @@ class Planes(Programs):
             f.line(f"call void @plan(ptr %c, ptr {t}, i64 {p0}, i64 {p1}, i64 {panel})")
             self._need(f, c, record, own_filters, sums, table)
             scratch, plane, taps = record.pointer("scratch"), record["plane"], record.pointer("taps")
-            with f.loop(0, depth // window) as channel, f.loop(0, window) as tap:
-                term = channel * window + tap
-                f.store(channel * plane + f.load(taps, tap), table, term * 2)
-                f.store(term, table, term * 2 + 1)
+            channels = f.variable(0)
             base = self._stored_at(f, c.pointer("input"), g * c["in_g"])
             out = self._stored_at(f, c.pointer("output"), g * c["out_g"] + m0 * c["out_m"])
             panels, ins = record["panels"], record.pointer("ins")
             with f.loop(0, terms.most(1), depth) as r0:
                 r1 = (r0 + depth).least(terms)
+                many = (r1 - r0) // window
+                with f.when(channels.value.equals(many).denied()):
+                    channels.set(many)
+                    with f.loop(0, many) as channel, f.loop(0, window) as tap:
+                        term = channel * window + tap
+                        f.store(channel * plane + f.load(taps, tap), table, term * 2)
+                        f.store(by_taps.choose(tap * many + channel, term), table, term * 2 + 1)
                 self._put_filters(f, c, t, g, m0, some, r0, r1, left)
                 filters = self._filters_at(f, c, g, m0, r0, left)
                 with f.loop(r0 // window, r1 // window) as channel:

@@ -10,6 +10,8 @@ from opweave.codegen.native.objects import UNTUNED
 
 #: The most filters whose gradients are formed as products of rows (an even number), and how many rows at a time.
 FEW, _TERMS = 8, 4
+#: Numbers before a table of terms, the first of which is how many taps it has.
+_HEAD = 16
 
 
 class Programs(Packing):
@@ -66,13 +68,18 @@ class Programs(Packing):
         depth, terms, rows, places = c["depth"], c["terms"], c["rows"], c["places"]
         panel_ = (width // self.lanes).least(3) * self.lanes
         panel = ((width // self.lanes).equals(4)).choose(2 * self.lanes, panel_)
+        # Panels of whole places of all images see the same.
+        panel = (c["batch"] % self.wide > 0).choose(panel.least(2 * self.lanes), panel)
+        uneven = c["uneven"].equals(1)
         far = depth.most(amx.ROWS) * self.wide + self.lanes
         t, record = self._block(f, c, width, panel)
         slab = self._room(f, width.up(panel) * far)
         own_filters = self._room(f, c["blocked"].equals(0).choose(height * PITCH, 0) + 2 * self.lanes)
         left = self._at(f, own_filters, self.lanes)
         sums = self._room(f, height * width)
-        table = self._room(f, depth * 4)
+        # What all panels of a block see, and what each of them does.
+        each_table = depth * 4 + _HEAD
+        table = self._room(f, each_table * uneven.choose(width.up(panel) + 1, 1))
         self._need(f, c, record, slab, own_filters, sums, table, planned=False)
         bias = f.room(f"[{self.high} x {self.real}]")
         window, blind = c["window"], f.variable(0)
@@ -86,9 +93,7 @@ class Programs(Packing):
             p1, some = (p0 + width).least(places), height.least(rows - m0)
             f.line(f"call void @plan(ptr %c, ptr {t}, i64 {p0}, i64 {p1}, i64 {panel})")
             self._need(f, c, record, slab, own_filters, sums, table)
-            if not self.kind.tiles:
-                f.line(f"call void @look(ptr %c, ptr {t}, i64 {p0}, i64 {p1}, ptr {table})")
-                blind.set((record["sees"] < window).choose(1, 0))
+            channels = f.variable(0)
             base = self._stored_at(f, c.pointer("input"), g * c["in_g"])
             out = self._stored_at(f, c.pointer("output"), g * c["out_g"] + m0 * out_m)
             counts, outs = record.pointer("counts"), record.pointer("outs")
@@ -96,6 +101,19 @@ class Programs(Packing):
             with f.loop(0, terms.most(1), depth) as r0:
                 r1 = (r0 + depth).least(terms)
                 k = r1 - r0
+                if not self.kind.tiles:
+                    # The last terms may be of fewer channels.
+                    many = k // window.most(1)
+                    with f.when(channels.value.equals(many).denied()):
+                        channels.set(many)
+                        f.line(f"call void @look(ptr %c, ptr {t}, i64 {p0}, i64 {p1}, ptr {table}, i64 {many})")
+                        blind.set((record["sees"] < window).choose(1, 0))
+                        with f.when(uneven), f.loop(0, record["panels"]) as j:
+                            own = self._at(f, table, each_table * (j + 1))
+                            begin, end = p0 + j * panel, (p0 + (j + 1) * panel).least(p1)
+                            f.line(
+                                f"call void @look.panel(ptr %c, ptr {t}, i64 {begin}, i64 {end}, ptr {own}, i64 {many})"
+                            )
                 with f.when(k > 0):
                     columns = "columns.pairs" if self.by_channels else "columns"
                     f.line(
@@ -107,11 +125,15 @@ class Programs(Packing):
                         with f.loop(0, panels) as j:
                             f.line(f"call void @pair.rows(ptr {self._at(f, slab, j * far)}, i64 {k}, i64 {panel})")
                 filters = self._filters_at(f, c, g, m0, r0, left)
-                partly = blind.value.equals(1)
-                numbers = k.up(2) if self.kind.tiles else partly.choose(k // window.most(1) * record["sees"], k)
                 later = (r0 > 0).choose(1, 0)
                 self._tiled(f, amx.configure())
                 with f.loop(0, panels) as j:
+                    own_table = self._at(f, table, each_table * uneven.choose(j + 1, 0))
+                    partly = blind.value.equals(1).either(uneven)
+                    numbers = k.up(2)
+                    if not self.kind.tiles:
+                        numbers = partly.choose(k // window.most(1) * f.load(own_table, 0), k)
+                        own_table = f.at(own_table, _HEAD // 2)
                     here = (p1 - p0 - j * panel).least(panel)
                     vectors = here.up(self.lanes)
                     runs = f.at(outs, j * (panel * 3))
@@ -137,7 +159,7 @@ class Programs(Packing):
                             self._multiply(*given)
                         if not self.kind.tiles:
                             with f.when(partly):
-                                self._multiply(*given, table)
+                                self._multiply(*given, own_table)
                 self._tiled(f, amx.release())
             with f.loop(0, panels) as j:
                 here = (p1 - p0 - j * panel).least(panel)
@@ -153,13 +175,11 @@ class Programs(Packing):
         self._close(f, record, slab, own_filters, sums, table)
         return f.end()
 
-    def _look(self) -> str:
-        """Which taps see something from the places [p0, p1); a table of columns and terms, if some see nothing."""
-        f, c, t = self._open("look", "i64 p0", "i64 p1", "ptr table")
+    def _edges(self, f: Function, c: Record) -> list[tuple[Int, Int]]:
+        """What the first taps of the places [p0, p1) see, from and to, by dimension."""
         p0, last, image = f.param("p0"), f.param("p1") - 1, c["image"]
-        window, seen, found, tap = c["window"], t.pointer("seen"), f.variable(0), f.variable(0)
         # From where to where places are, if they are of one image, one depth and one row.
-        alone = (p0 // image).equals(last // image).both(window <= DEPTH)
+        alone = (p0 // image).equals(last // image).both(c["window"] <= DEPTH)
         inside: list[tuple[Int, Int]] = []
         size = image
         for d in range(3):
@@ -168,6 +188,13 @@ class Programs(Packing):
             first, end = alone.choose(first, 0), alone.choose(end, c[f"count{d}"] - 1)
             alone = alone.both(first.equals(end))
             inside.append((first * c[f"step{d}"], end * c[f"step{d}"]))
+        return inside
+
+    def _look(self) -> str:
+        """Which taps see something from the places [p0, p1); a table of columns and terms, if some see nothing."""
+        f, c, t = self._open("look", "i64 p0", "i64 p1", "ptr table", "i64 channels")
+        window, seen, found, tap = c["window"], t.pointer("seen"), f.variable(0), f.variable(0)
+        inside = self._edges(f, c)
         with f.loop(0, c["taps0"]) as tz, f.loop(0, c["taps1"]) as ty, f.loop(0, c["taps2"]) as tx:
             sees = f.const(0).equals(0)
             for d, of in enumerate((tz, ty, tx)):
@@ -177,11 +204,41 @@ class Programs(Packing):
             found.set(found.value + sees.either(window > DEPTH).choose(1, 0))
             tap.set(tap.value + 1)
         t["sees"] = found.value
+        f.store(found.value, "%table", 0)
+        entries = f.at("%table", _HEAD // 2)
         with f.when(found.value < window):
-            with f.loop(0, c["depth"] // window) as channel, f.loop(0, found.value) as i:
-                term = channel * found.value + i
-                f.store(term * self.wide, "%table", term * 2)
-                f.store(channel * window + f.load(seen, i), "%table", term * 2 + 1)
+            channels, by_taps = f.param("channels"), c["by_taps"].equals(1)
+            with f.loop(0, channels) as channel, f.loop(0, found.value) as i:
+                term, tap = channel * found.value + i, f.load(seen, i)
+                f.store(by_taps.choose(i * channels + channel, term) * self.wide, entries, term * 2)
+                f.store(by_taps.choose(tap * channels + channel, channel * window + tap), entries, term * 2 + 1)
+        return f"{f.end()}\n\n{self._look_panel()}"
+
+    def _look_panel(self) -> str:
+        """The same of a panel, of columns that `look` has found for its block."""
+        f, c, t = self._open("look.panel", "i64 p0", "i64 p1", "ptr table", "i64 channels")
+        channels, by_taps = f.param("channels"), c["by_taps"].equals(1)
+        window, seen, sees, found = c["window"], t.pointer("seen"), t["sees"], f.variable(0)
+        inside, entries = self._edges(f, c), f.at("%table", _HEAD // 2)
+        with f.loop(0, sees) as i:
+            tap = f.load(seen, i)
+            rest, sees_it = tap, f.const(0).equals(0)
+            for d in (2, 1, 0):
+                of = rest % c[f"taps{d}"] * c[f"dstep{d}"]
+                rest = rest // c[f"taps{d}"]
+                first, end = (edge + of for edge in inside[d])
+                sees_it = sees_it.both(end >= c[f"lo{d}"]).both(first < c[f"hi{d}"])
+            apart = by_taps.choose(channels, 1)
+            f.store(i * apart * self.wide, entries, found.value * 2)
+            f.store(tap * apart, entries, found.value * 2 + 1)
+            found.set(found.value + sees_it.choose(1, 0))
+        many = found.value
+        f.store(many, "%table", 0)
+        with f.loop(1, channels) as channel, f.loop(0, many) as i:
+            term = channel * many + i
+            row, filter_ = (channel * by_taps.choose(1, of) for of in (sees, window))
+            f.store(f.load(entries, i * 2) + row * self.wide, entries, term * 2)
+            f.store(f.load(entries, i * 2 + 1) + filter_, entries, term * 2 + 1)
         return f.end()
 
     def _weight(self) -> str:
@@ -330,13 +387,20 @@ class Programs(Packing):
                 f.line(f"store {kind} {more}, ptr {found}")
             return f.op(f"load {kind}, ptr {found}")
 
-        # Terms of a filter lie side by side: squares are turned.
-        with f.when(plain), f.loop(r0, r1, self.lanes) as r, f.loop(0, m1 - m0, self.lanes) as m:
-            rows = [total(((r + j).least(r1 - 1) - r0) * width + m, True) for j in range(self.lanes)]
-            for j, value in enumerate(self._transposed(f, rows)):
-                with f.when(m + j < m1 - m0):
-                    self._put_several(f, value, self._stored_at(f, base, (m + j) * w_m + r), r1 - r)
-        with f.when(plain.denied()), f.loop(r0, r1) as r:
+        # Terms of a filter lie side by side, or the channels of each tap: squares are turned.
+        beside = plain.either(c["w_c"].equals(1))
+        runs = plain.choose(1, window)
+        with f.when(beside), f.loop(0, runs) as tap:
+            steps = tap // t2 // t1 * c["w0"] + tap // t2 % t1 * c["w1"] + tap % t2 * c["w2"]
+            first, last = ((r - tap).most(0).up(runs) for r in (r0, r1))
+            with f.loop(first, last, self.lanes) as r, f.loop(0, m1 - m0, self.lanes) as m:
+                lines = [(r + j).least(last - 1) * runs + tap - r0 for j in range(self.lanes)]
+                rows = [total(line * width + m, True) for line in lines]
+                mask = self._below(f, last - r)
+                for j, value in enumerate(self._transposed(f, rows)):
+                    with f.when(m + j < m1 - m0):
+                        self._put_some(f, value, self._stored_at(f, base, (m + j) * w_m + r + steps), mask)
+        with f.when(beside.denied()), f.loop(r0, r1) as r:
             tap = r % window
             steps = tap // t2 // t1 * c["w0"] + tap // t2 % t1 * c["w1"] + tap % t2 * c["w2"]
             row = self._stored_at(f, base, r // window * c["w_c"] + steps)

@@ -155,25 +155,24 @@ class Single(Spread):
         """Add products of rows of both operands, by registers: of numbers, or of pairs of narrow ones."""
         each = 2 * self.lanes if self.kind.paired else self.lanes
 
-        def load(of: str, k: Int, rest: Int | None) -> str:
+        def load(of: str, k: Int, mask: str) -> str:
             place = self._stored_at(f, of, k)
             if not self.kind.paired:
-                if rest is None:
-                    return self._load_several(f, place)
-                return f.op(f"call {self.vector} @first(ptr {place}, i64 {rest})")
-            if rest is None:
+                return self._loaded(f, place, mask) if mask else self._load_several(f, place)
+            if not mask:
                 return f.op(f"load {self.vector}, ptr {place}, align 2")
             kind = f"<{each} x i16>"
             bits = f.op(
-                f"call {kind} @llvm.masked.load.v{each}i16.p0(ptr align 2 {place},"
-                f" <{each} x i1> {self._below(f, rest, each)}, {kind} zeroinitializer)"
+                f"call {kind} @llvm.masked.load.v{each}i16.p0(ptr align 2 {place}, <{each} x i1> {mask},"
+                f" {kind} zeroinitializer)"
             )
             return f.op(f"bitcast {kind} {bits} to {self.vector}")
 
         def step(k: Int, rest: Int | None) -> None:
-            others = [load(of, k, rest) for of in right]
+            mask = "" if rest is None else self._below(f, rest, each)
+            others = [load(of, k, mask) for of in right]
             for of, some in zip(left, sums, strict=True):
-                value = load(of, k, rest)
+                value = load(of, k, mask)
                 for other, one in zip(others, some, strict=True):
                     old = f.op(f"load {self.vector}, ptr {one}")
                     f.line(f"store {self.vector} {self._dot(f, value, other, old)}, ptr {one}")
@@ -205,10 +204,11 @@ class Single(Spread):
             full = (j1 - j0).equals(self._across)
 
             def block(high: int, vectors: int, i: Int, j: Int, rest: Int | None) -> None:
+                mask = "" if rest is None else self._below(f, rest)
+
                 def load(of: str, at: Int) -> str:
-                    if rest is None:
-                        return self._load_several(f, self._stored_at(f, of, at))
-                    return f.op(f"call {self.vector} @first(ptr {self._stored_at(f, of, at)}, i64 {rest})")
+                    place = self._stored_at(f, of, at)
+                    return self._loaded(f, place, mask) if mask else self._load_several(f, place)
 
                 rows = [(i + r).least(i1 - 1) for r in range(high)]
                 sums = [[f.room(self.vector) for _ in range(vectors)] for _ in rows]
@@ -238,7 +238,11 @@ class Single(Spread):
                     for v, one in enumerate(some):
                         value = f.op(f"load {self.vector}, ptr {one}")
                         place = self._stored_at(f, to, at * told["to_i"] + j + v * self.lanes)
-                        self._put_several(f, value, place, f.const(self.lanes) if rest is None else rest)
+                        if mask:
+                            self._put_some(f, value, place, mask)
+                        else:
+                            kept, kind = self._narrowed(f, value), f"<{self.lanes} x {self.stored}>"
+                            f.line(f"store {kind} {kept}, ptr {place}, align {self._item_stored()}")
 
             single = told["count_i"].equals(1)
             for alone, high in ((single, 1), (single.denied(), _HIGH)):

@@ -278,15 +278,23 @@ class Spread(Planes):
         )  # fmt: skip
         n, first = self.lanes, own["n"]
         beside = out2.equals(1)
+        # Channels that lie side by side are turned around, a register of them at a time.
+        last = c["out_m"].equals(1).both(beside.denied())
         with (
-            f.loop(0, own["some"]) as channel, f.loop(first, own["until"]) as image, f.loop(0, depth) as z,
-            f.loop(0, u1 - u0) as y,
+            f.loop(0, own["some"], last.choose(n, 1)) as channel, f.loop(first, own["until"]) as image,
+            f.loop(0, depth) as z, f.loop(0, u1 - u0) as y,
         ):  # fmt: skip
             row = ((image - first) * depth + z) * high + y
             of = self._at(f, own.pointer("planes"), channel * stretch + row * (step * phase) + pad)
             to = self._stored_at(
                 f, base, image * c["out_n"] + channel * c["out_m"] + z * c["out0"] + y * c["out1"]
             )  # fmt: skip
+            with f.when(last):
+                with f.loop(0, step) as p, f.loop(0, (long - p).up(step), n) as x:
+                    begin = self._at(f, of, p * phase + x)
+                    there = self._stored_at(f, to, (x * step + p) * out2)
+                    wide = (long - p).up(step) - x
+                    self._put_square(f, begin, stretch, own["some"] - channel, wide, there, step * out2)
             single, double = beside.both(step.equals(1)), beside.both(step.equals(2))
             with f.when(single), f.loop(0, long, n) as x:
                 self._put_several(f, self._vload(f, self._at(f, of, x)), self._stored_at(f, to, x), long - x)
@@ -300,7 +308,7 @@ class Spread(Planes):
                     begin = x + half * n
                     with f.when(begin < long):
                         self._put_several(f, mixed, self._stored_at(f, to, begin), long - begin)
-            with f.when(single.either(double).denied()), f.loop(0, step) as p:
+            with f.when(single.either(double).either(last).denied()), f.loop(0, step) as p:
                 with f.loop(0, (long - p + step - 1) // step, rolled=False) as x:
                     value = f.op(f"load {self.real}, ptr {self._at(f, of, p * phase + x)}")
                     self._put(f, value, self._stored_at(f, to, (x * step + p) * out2))

@@ -182,6 +182,34 @@ class Vectors:
             f" <{n} x i1> {mask}, <{n} x {stored}> zeroinitializer)"
         )
 
+    def _raw(self, f: Function, place: str, mask: str) -> str:
+        """Some of the numbers in a row as they are kept, each as long as one that is computed with: to be moved."""
+        bits = f.op(self._masked_bits(place, mask))
+        if self.stored == self.real:
+            return bits
+        n = self.lanes
+        whole = f.op(f"bitcast <{n} x {self.stored}> {bits} to <{n} x i16>")
+        return f.op(f"bitcast <{n} x i32> {f.op(f'zext <{n} x i16> {whole} to <{n} x i32>')} to {self.vector}")
+
+    def _put_raw(self, f: Function, value: str, place: str, mask: str) -> None:
+        """Some numbers of `_raw` to memory."""
+        n, kind = self.lanes, f"<{self.lanes} x {self.stored}>"
+        if self.stored != self.real:
+            whole = f.op(f"bitcast {self.vector} {value} to <{n} x i32>")
+            value = f.op(f"bitcast <{n} x i16> {f.op(f'trunc <{n} x i32> {whole} to <{n} x i16>')} to {kind}")
+        self._put_kept(f, value, place, mask)
+
+    def _put_some(self, f: Function, value: str, place: str, mask: str) -> None:
+        """Some numbers of a register to memory, rounded once."""
+        self._put_kept(f, self._narrowed(f, value), place, mask)
+
+    def _put_kept(self, f: Function, value: str, place: str, mask: str) -> None:
+        n = self.lanes
+        f.line(
+            f"call void @llvm.masked.store.v{n}{self._suffix()}.p0(<{n} x {self.stored}> {value},"
+            f" ptr align {self._item_stored()} {place}, <{n} x i1> {mask})"
+        )
+
     def _item_stored(self) -> int:
         return 2 if self.stored in ("half", "i16") else self.item
 
@@ -360,6 +388,25 @@ class Vectors:
         mask = f.op(f"select i1 {alone}, i32 0, i32 -65536")
         one = f.op(f"insertelement <{self.lanes} x i32> poison, i32 {mask}, i64 0")
         return [of, f.op(f"select i1 {alone}, ptr {of}, ptr {other}")], self._spread(f, one, "i32")
+
+    def _square(self) -> str:
+        """Function: a square of numbers, of so many rows and columns, to memory: columns side by side, `step` apart."""
+        n = self.lanes
+        names = ("pitch", "rows", "wide", "step")
+        f = Function(
+            "internal void", "turned.out", ["ptr of", "ptr to", *(f"i64 {name}" for name in names)], "noinline"
+        )
+        pitch, rows, wide, step = (f.param(name) for name in names)
+        found = [self._vload(f, self._at(f, "%of", (rows - 1).least(r) * pitch)) for r in range(n)]
+        mask = self._below(f, rows)
+        for r, value in enumerate(self._transposed(f, found)):
+            with f.when(wide > r):
+                self._put_some(f, value, self._stored_at(f, "%to", step * r), mask)
+        return f.end()
+
+    def _put_square(self, f: Function, of: str, pitch: Number, rows: Int, wide: Int, to: str, step: Number) -> None:
+        """Call `turned.out`."""
+        f.line(f"call void @turned.out(ptr {of}, ptr {to}, i64 {pitch}, i64 {rows}, i64 {wide}, i64 {step})")
 
     def _total(self, f: Function, value: str) -> str:
         """The sum of a register's numbers."""
