@@ -17,7 +17,7 @@ import pytest
 from triton.runtime.jit import JITFunction
 
 from opweave.codegen.modules import load_module
-from opweave.registry.loading import load_triton
+from opweave.registry.loading import load_heavy, load_triton
 from opweave.registry.quick_triton import quick_sources, quicken_generator, source_lines
 
 #: Modules of Triton's with functions in all the forms that its authors write.
@@ -190,7 +190,7 @@ GENERATOR = "triton.compiler.code_generator"
 @pytest.fixture
 def generator() -> Any:
     load_triton()
-    return importlib.import_module(GENERATOR)
+    return load_heavy(GENERATOR)
 
 
 def test_the_generator_is_quickened_once(generator: Any):
