@@ -132,8 +132,9 @@ except ModuleNotFoundError:
     pass
 else:
     raise AssertionError
+assert type(a).__module__ == torch.Tensor.__module__ == "torch"  # by which packages choose functions for it
 opweave.compat.uninstall()
-assert "torch" not in sys.modules
+assert "torch" not in sys.modules and type(a).__module__ == "opweave.registry.tensor"
 try:
     opweave.compat.install()
 except TypeError as error:

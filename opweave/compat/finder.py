@@ -19,8 +19,10 @@ from opweave.compat.names import ABSENT, PLACES, PRESENT, PYTORCH, VERSION
 from opweave.registry.errors import ArgumentError, OpweaveError, UnsupportedError
 from opweave.registry.interrupts import let_through
 from opweave.registry.op import ops
+from opweave.registry.tensor import Tensor
 
 _TOP = "torch"
+_HOME = Tensor.__module__
 
 
 class Stand(ModuleType):
@@ -216,6 +218,7 @@ def install(*, force: bool = False) -> None:
             "compat.install: PyTorch is installed", got="import torch finds it", hint="install(force=True) hides it"
         )
     sys.meta_path.insert(0, _finder)
+    Tensor.__module__ = _TOP  # packages choose by the module of the class what functions are for a tensor
 
 
 def uninstall() -> None:
@@ -228,5 +231,6 @@ def uninstall() -> None:
     if _finder not in sys.meta_path:
         return
     sys.meta_path.remove(_finder)
+    Tensor.__module__ = _HOME
     for name in [n for n, m in sys.modules.items() if isinstance(m, Stand) and n.partition(".")[0] == _TOP]:
         del sys.modules[name]

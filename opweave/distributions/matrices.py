@@ -12,7 +12,7 @@ from opweave.distributions.distribution import Distribution, aten, broadcast_all
 from opweave.distributions.exponential_family import ExponentialFamily
 from opweave.distributions.vectors import Factored, factor_of
 from opweave.registry.autograd.mode import no_grad
-from opweave.registry.errors import ArgumentError, DomainError, ShapeError
+from opweave.registry.errors import DomainError, ShapeError
 from opweave.registry.promote import broadcast_shapes
 from opweave.registry.tensor import Tensor, describe
 
@@ -63,7 +63,7 @@ class Wishart(Factored, ExponentialFamily):
         given = {"covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril}
         present = {name: value for name, value in given.items() if value is not None}
         if len(present) != 1:
-            raise ArgumentError(
+            raise DomainError(
                 "Wishart: give one of covariance_matrix, precision_matrix, scale_tril", got=", ".join(present)
             )
         ((name, matrix),) = present.items()

@@ -8,12 +8,13 @@ from typing import Any
 
 from opweave.distributions import constraints
 from opweave.distributions.distribution import Distribution, aten
-from opweave.registry.errors import ArgumentError, ShapeError
+from opweave.distributions.exponential_family import ExponentialFamily
+from opweave.registry.errors import DomainError, ShapeError
 from opweave.registry.promote import broadcast_shapes
 from opweave.registry.tensor import describe
 
 
-class Dirichlet(Distribution):
+class Dirichlet(ExponentialFamily):
     """Points of a simplex.
 
     Examples
@@ -63,6 +64,13 @@ class Dirichlet(Distribution):
         total, count = c.sum(-1), self._event_shape[0]
         size = c.lgamma().sum(-1) - total.lgamma()
         return size - (count - total) * total.digamma() - ((c - 1) * c.digamma()).sum(-1)
+
+    @property
+    def _natural_params(self) -> tuple[Any, ...]:
+        return (self.concentration,)
+
+    def _log_normalizer(self, x: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return x.lgamma().sum(-1) - x.sum(-1).lgamma()
 
 
 def _inverted(precision: Any) -> Any:
@@ -119,7 +127,7 @@ class MultivariateNormal(Factored, Distribution):
         given = {"covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril}
         present = {name: value for name, value in given.items() if value is not None}
         if len(present) != 1:
-            raise ArgumentError(
+            raise DomainError(
                 "MultivariateNormal: give one of covariance_matrix, precision_matrix, scale_tril",
                 got=", ".join(present),
             )
@@ -187,7 +195,7 @@ class Independent(Distribution):
     ) -> None:
         batch = tuple(base_distribution.batch_shape)
         if not 0 <= reinterpreted_batch_ndims <= len(batch):
-            raise ArgumentError(
+            raise DomainError(
                 "Independent: reinterpreted_batch_ndims counts dimensions of the batch",
                 got=f"{reinterpreted_batch_ndims} of {batch}",
             )
