@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn, Self
 
+from opweave.registry import replay
 from opweave.registry.errors import ArgumentError
 from opweave.registry.interrupts import surely
 from opweave.registry.keys import FUNCTION_MODE, OVERRIDDEN, set_mode, state
@@ -63,6 +64,12 @@ def overriding(args: Iterable[Any], kwargs: dict[str, Any]) -> list[Any]:
         place = next((i for i, other in enumerate(found) if issubclass(kind, type(other))), len(found))
         found.insert(place, value)
     return found
+
+
+def foreign(args: Iterable[Any], kwargs: dict[str, Any]) -> list[Any]:
+    """Those that are asked, if none of them is a tensor: a function asks tensors before it is run."""
+    others = overriding(args, kwargs)
+    return [] if any(isinstance(value, Tensor) for value in others) else others
 
 
 def is_of_pytorch(kind: type) -> bool:
@@ -126,6 +133,9 @@ def overridden(function: Callable[..., Any], others: list[Any], args: Any, kwarg
             return result
     names = ", ".join([type(mode).__name__ for mode in active[-1:]] + [kind.__name__ for kind in kinds])
     raise NoImplementation(f"{function}: no implementation in the __torch_function__ of {names}")
+
+
+replay.foreign, replay.asked = foreign, overridden
 
 
 def called(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:

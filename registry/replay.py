@@ -117,6 +117,12 @@ def unlearn(function: Any) -> None:
         ctypes.c_void_p.from_address(id(function) + CODE_AT).value = None
 
 
+#: What `registry.overriding` puts here: the objects among arguments that are no tensors and say themselves what a
+#: function is for them, and what these make of a call.
+foreign: Callable[[tuple[Any, ...], dict[str, Any]], list[Any]]
+asked: Callable[[Any, list[Any], Any, dict[str, Any]], Any]
+
+
 #: What a function has of what it does; its docstring and its signature are made when they are asked for.
 _NAMES = ("__module__", "__name__", "__qualname__")
 
@@ -139,7 +145,13 @@ class Function(Replayable):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if calls >= 0:
             count()
-        return self.__wrapped__(*args, **kwargs)
+        try:
+            return self.__wrapped__(*args, **kwargs)
+        except (TypeError, AttributeError):
+            others = foreign(args, kwargs)
+            if not others:
+                raise
+        return asked(self, others, args, kwargs)  # whose own errors have nothing to do with that one
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)

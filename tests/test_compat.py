@@ -240,3 +240,23 @@ def test_the_arguments_of_to() -> None:
     assert parse(device=None, dtype=opweave.int8, non_blocking=True) == (None, opweave.int8, True, None)
     with pytest.raises(TypeError):
         parse("cpu", [])
+
+
+STATELESS = """
+import opweave.compat
+opweave.compat.install(force=True)
+import torch
+from torch.nn.utils.stateless import _reparametrize_module
+
+layer = torch.nn.Linear(2, 1)
+own = layer.weight
+with _reparametrize_module(layer, {"weight": torch.ones(1, 2), "bias": torch.zeros(1)}):
+    assert layer(torch.ones(2)).tolist() == [2.0]
+assert layer.weight is own
+print("done")
+"""
+
+
+def test_other_parameters_for_a_block():
+    done = subprocess.run([sys.executable, "-c", STATELESS], capture_output=True, text=True, check=False)
+    assert done.stdout == "done\n", done.stderr

@@ -218,6 +218,8 @@ class Distribution:
 
     def _validate_sample(self, value: Any) -> None:
         if not isinstance(value, Tensor):
+            if not self._validate_args:  # formulas take numbers, where nobody looks
+                return
             raise DomainError("log_prob: the value must be a Tensor", got=type(value).__name__)
         event = len(self._event_shape)
         if value.ndim < event or value._sizes[value.ndim - event :] != tuple(self._event_shape):

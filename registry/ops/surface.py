@@ -114,12 +114,24 @@ def _operand(value: Any) -> Any:
     return NotImplemented
 
 
+def _foreign(packet: OpOverloadPacket, self: Tensor, other: Any) -> Any:
+    """What an object that is no tensor makes of being the second operand; NotImplemented if it is not asked, either."""
+    others = overriding.foreign((other,), {})
+    if not others:
+        return NotImplemented
+    try:
+        return overriding.overridden(packet, others, (self, other), {})
+    except overriding.NoImplementation:
+        return NotImplemented
+
+
 def _binary(packet: OpOverloadPacket, overload: str = "Tensor", swap: bool = False) -> Callable[[Tensor, Any], Any]:
     def forward(self: Tensor, other: Any) -> Any:
         if not isinstance(other, Tensor) and type(other) not in (int, float):
-            other = _operand(other)
-            if other is NotImplemented:
-                return NotImplemented
+            known = _operand(other)
+            if known is NotImplemented:
+                return _foreign(packet, self, other)
+            other = known
         return getattr(packet, overload)._entry(self, other)  # two arguments always bind
 
     def reflected(self: Tensor, other: Any) -> Any:
@@ -472,7 +484,11 @@ def _as_called(packet: Any) -> Any:
     """What Python calls an op by: the function of the package, else the method."""
     if packet.namespace != "aten":
         return packet
-    found = functions().get(packet.opname) or vars(Tensor).get(packet.opname) or packet
+    name = packet.opname
+    for prefix in _MODULES:
+        if name.startswith(prefix):
+            return functions_of(prefix[:-1]).get(name.removeprefix(prefix), packet)
+    found = functions().get(name) or vars(Tensor).get(name) or packet
     return found.__get__ if type(found) is property else found
 
 
@@ -480,6 +496,7 @@ def _as_called(packet: Any) -> Any:
 _MODULES = ("linalg_", "special_", "fft_")
 
 
+@functools.cache
 def functions_of(module: str) -> dict[str, Any]:
     """The functions of a module of the package, by name: those of the ops that begin with its name."""
     prefix = f"{module}_"

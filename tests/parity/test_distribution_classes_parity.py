@@ -130,3 +130,12 @@ def test_parameters_are_checked(name):
     arguments = {k: -v if (v > 0).all() else v for k, v in MADE[name].items()}
     with pytest.raises(ValueError, match=f"{name}: parameter"):
         getattr(opweave.distributions, name)(**{k: opweave.tensor(v) for k, v in arguments.items()})
+
+
+def test_a_number_is_a_value_where_none_is_checked():
+    ours = opweave.distributions.Normal(opweave.tensor(LOGITS), 2.0, validate_args=False)
+    theirs = torch.distributions.Normal(torch.tensor(LOGITS), 2.0, validate_args=False)
+    close(ours.cdf(0.5).numpy(), theirs.cdf(0.5).numpy(), "distributions", "cdf")
+    for module in (opweave, torch):
+        with pytest.raises(ValueError, match="must be a Tensor"):
+            module.distributions.Normal(0.0, 1.0, validate_args=True).cdf(0.5)
