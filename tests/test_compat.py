@@ -246,8 +246,17 @@ STATELESS = """
 import opweave.compat
 opweave.compat.install(force=True)
 import torch
+from functorch import make_fx, vmap
 from torch.nn.utils.stateless import _reparametrize_module
 
+assert vmap(lambda x: x * 2)(torch.ones(3)).tolist() == [2.0] * 3
+assert make_fx(torch.sin)(torch.ones(3))(torch.zeros(3)).tolist() == [0.0] * 3
+try:
+    import functorch.nonsense
+except ModuleNotFoundError:
+    pass
+else:
+    raise AssertionError
 layer = torch.nn.Linear(2, 1)
 own = layer.weight
 with _reparametrize_module(layer, {"weight": torch.ones(1, 2), "bias": torch.zeros(1)}):

@@ -23,6 +23,8 @@ from opweave.registry.tensor import Tensor
 
 _TOP = "torch"
 _HOME = Tensor.__module__
+#: A module that PyTorch's wheel has beside it.
+_BESIDE = "functorch"
 
 
 class Stand(ModuleType):
@@ -142,7 +144,7 @@ class Ops:
 
 def _real_module(name: str) -> ModuleType | None:
     """opweave's module for one of PyTorch's."""
-    path = PLACES.get(name, "opweave" + name.removeprefix(_TOP))
+    path = PLACES.get(name, f"opweave{name.removeprefix(_TOP)}" if name.startswith(_TOP) else "opweave.compat.none")
     if path.startswith("opweave.compat"):
         return None
     try:
@@ -158,7 +160,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname != _TOP and not fullname.startswith(f"{_TOP}."):
+        if fullname.partition(".")[0] not in (_TOP, _BESIDE):
             return None
         if not any(fullname in table for table in (PRESENT, ABSENT, PYTORCH)) and _real_module(fullname) is None:
             return None
@@ -232,5 +234,5 @@ def uninstall() -> None:
         return
     sys.meta_path.remove(_finder)
     Tensor.__module__ = _HOME
-    for name in [n for n, m in sys.modules.items() if isinstance(m, Stand) and n.partition(".")[0] == _TOP]:
+    for name in [n for n, m in sys.modules.items() if isinstance(m, Stand)]:
         del sys.modules[name]

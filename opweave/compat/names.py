@@ -29,6 +29,7 @@ from opweave.fake.symbolic import SymBool, check as demand_size, check_is_size
 from opweave.fake.tensor import FakeTensor
 from opweave.nn.modules.module import destination
 from opweave.nn.modules.states import IncompatibleKeys
+from opweave.nn.traced import make_fx
 from opweave.registry import dtypes
 from opweave.registry.annotations import infer_schema
 from opweave.registry.autograd.graph import RemovableHandle
@@ -348,6 +349,7 @@ PRESENT: dict[str, dict[str, Any]] = {
         "FloatTensor": _sorts()["FloatTensor"], "LongTensor": _sorts()["LongTensor"], "max_memory_reserved": _zero,
         "is_current_stream_capturing": _no, "get_rng_state_all": list, "set_rng_state_all": _none,
     },
+    "functorch": {"make_fx": make_fx, "__version__": VERSION},
     "torch.cuda.amp": {
         "GradScaler": functools.partial(amp.GradScaler, "cuda"),
         **{
@@ -575,6 +577,7 @@ PLACES: dict[str, str] = {
     "torch.distributions.mixture_same_family": "opweave.distributions.transformed",
     "torch.distributions.constraint_registry": "opweave.distributions.registries",
     "torch.nn.utils.stateless": "opweave.nn.stateless",
+    "functorch": "opweave.func",
     "torch.return_types": "opweave.registry.return_types",
     "torch.utils.data.dataloader": "opweave.utils.data.loader",
     "torch.utils.data._utils": "opweave.utils.data",
