@@ -13,6 +13,7 @@ What is asked calls the function again, with the bits excluded, for what it is o
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn, Self
@@ -135,7 +136,13 @@ def overridden(function: Callable[..., Any], others: list[Any], args: Any, kwarg
     raise NoImplementation(f"{function}: no implementation in the __torch_function__ of {names}")
 
 
-replay.foreign, replay.asked = foreign, overridden
+def instead(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Callable[[], Any] | None:
+    """What asks the objects among a call's arguments about it, which was not possible; None if there are none."""
+    others = foreign(args, kwargs)
+    return functools.partial(overridden, function, others, args, kwargs) if others else None
+
+
+replay.instead.append(instead)
 
 
 def called(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:

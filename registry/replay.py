@@ -117,10 +117,8 @@ def unlearn(function: Any) -> None:
         ctypes.c_void_p.from_address(id(function) + CODE_AT).value = None
 
 
-#: What `registry.overriding` puts here: the objects among arguments that are no tensors and say themselves what a
-#: function is for them, and what these make of a call.
-foreign: Callable[[tuple[Any, ...], dict[str, Any]], list[Any]]
-asked: Callable[[Any, list[Any], Any, dict[str, Any]], Any]
+#: Gives what is called where a function could not take its arguments; `registry.overriding` puts it here.
+instead: list[Callable[[Any, tuple[Any, ...], dict[str, Any]], Callable[[], Any] | None]] = []
 
 
 #: What a function has of what it does; its docstring and its signature are made when they are asked for.
@@ -148,10 +146,10 @@ class Function(Replayable):
         try:
             return self.__wrapped__(*args, **kwargs)
         except (TypeError, AttributeError):
-            others = foreign(args, kwargs)
-            if not others:
+            call = instead[0](self, args, kwargs)
+            if call is None:
                 raise
-        return asked(self, others, args, kwargs)  # whose own errors have nothing to do with that one
+        return call()  # whose own errors have nothing to do with that one
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)

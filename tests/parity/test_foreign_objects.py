@@ -18,14 +18,16 @@ class Asked:
 CALLS = {
     "torch.linalg.eigh(o)": "torch.linalg.eigh", "torch.linalg.svd(o)": "torch.linalg.svd",
     "torch.linalg.svd(o, full_matrices=False)": "torch.linalg.svd", "torch.linalg.norm(o)": "torch.linalg.norm",
-    "torch.isclose(x, o)": "torch.isclose", "torch.allclose(o, x)": "torch.allclose", "torch.equal(x, o)": "torch.equal",
+    "torch.isclose(x, o)": "torch.isclose", "torch.allclose(o, x)": "torch.allclose",
+    "torch.equal(x, o)": "torch.equal",
     "torch.matmul(x, o)": "torch.matmul", "torch.einsum('ij,jk->ik', o, x)": "torch.einsum",
     "torch.broadcast_tensors(o, x)": "torch.broadcast_tensors", "torch.tensordot(x, o)": "torch.tensordot",
     "torch.meshgrid(o, x)": "torch.meshgrid", "torch.cdist(x, o)": "torch.cdist", "torch.norm(o)": "torch.norm",
     "torch.max(o, 1)": "torch.max", "torch.split(o, 1)": "torch.split", "torch.stack([x, o])": "torch.stack",
     "x.matmul(o)": "torch.Tensor.matmul", "x.add(o)": "torch.Tensor.add", "x.sub(o)": "torch.Tensor.sub",
     "x.masked_fill(o, 0.0)": "torch.Tensor.masked_fill",
-    "x + o": "torch.Tensor.add", "x - o": "torch.Tensor.sub", "x * o": "torch.Tensor.mul", "x @ o": "torch.Tensor.matmul",
+    "x + o": "torch.Tensor.add", "x - o": "torch.Tensor.sub", "x * o": "torch.Tensor.mul",
+    "x @ o": "torch.Tensor.matmul",
 }  # fmt: skip
 
 
@@ -34,7 +36,7 @@ def test_what_is_asked_about(call):
     found = []
     for module in (torch, opweave):
         names = {"torch": module, "o": Asked(), "x": module.ones(2, 2)}
-        function, args, kwargs = eval(call, names)
+        function, args, _ = eval(call, names)
         assert function == eval(CALLS[call], names), function
         assert any(arg is names["o"] for arg in (*args, *(args[0] if isinstance(args[0], (list, tuple)) else ())))
         found.append(len(args))
