@@ -12643,6 +12643,22 @@ class Methods:
         >>> opweave.tensor([1, 2]).to(opweave.float32)
         tensor([1., 2.])"""
         ...
+    def to_dense(self, dtype: DTypeLike | None = None, *, masked_grad: Bool | None = None) -> Tensor:
+        """The tensor itself, whose elements are all there, in the dtype that is said.
+
+        Parameters
+        ----------
+        dtype : dtype, optional
+            The element type of the result.
+        masked_grad : bool, optional
+            See the schema: aten::to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None)
+            -> Tensor.
+
+        Returns
+        -------
+        Tensor
+            A new tensor."""
+        ...
     @overload
     def topk(self, k: Int, dim: Int = -1, largest: Bool = True, sorted: Bool = True) -> return_types.topk: ...
     @overload

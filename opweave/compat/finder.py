@@ -93,7 +93,11 @@ class Stand(ModuleType):
     def __dir__(self) -> list[str]:
         real = self.__dict__["_real"]
         own = [*PRESENT.get(self.__name__, ()), *ABSENT.get(self.__name__, ()), *PYTORCH.get(self.__name__, ())]
-        return sorted({*own, *(dir(real) if real is not None else ())})
+        inside = f"{self.__name__}."
+        places = [place.removeprefix(inside) for table in (PRESENT, PLACES, PYTORCH) for place in table
+                  if place.startswith(inside)]  # fmt: skip
+        modules = [place for place in places if "." not in place]
+        return sorted({*own, *modules, *(dir(real) if real is not None else ())})
 
 
 def _is_read_anew(value: Any) -> bool:

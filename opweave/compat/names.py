@@ -44,7 +44,8 @@ from opweave.registry.library import Library
 from opweave.registry.op import OpOverload, OpOverloadPacket, ops, registry
 from opweave.registry.overridable import disabled
 from opweave.registry.overriding import DisableTorchFunction, DisableTorchFunctionSubclass
-from opweave.registry.random_state import get_rng_state, set_rng_state
+from opweave.registry.random_generator import manual_seed
+from opweave.registry.random_state import get_rng_state, initial_seed, seed, set_rng_state
 from opweave.registry.storage import UntypedStorage
 from opweave.registry.tags import Tag
 from opweave.registry.tensor import Tensor
@@ -395,7 +396,8 @@ PRESENT: dict[str, dict[str, Any]] = {
     "torch.profiler": {"record_function": record_function, "kineto_available": _no},
     "torch.nn._reduction": {"get_enum": get_enum},
     "torch.nn.modules.module": {"_IncompatibleKeys": IncompatibleKeys, "_EXTRA_STATE_KEY_SUFFIX": "_extra_state"},
-    "torch.random": {"get_rng_state": get_rng_state, "set_rng_state": set_rng_state, "fork_rng": _fork_rng},
+    "torch.random": {"get_rng_state": get_rng_state, "set_rng_state": set_rng_state, "fork_rng": _fork_rng,
+                     "manual_seed": manual_seed, "initial_seed": initial_seed, "seed": seed},
     "torch._ops": {
         "OpOverload": OpOverload, "OpOverloadPacket": OpOverloadPacket, "HigherOrderOperator": HigherOrderOperator,
         "ops": ops,

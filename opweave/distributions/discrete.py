@@ -316,8 +316,8 @@ class OneHotCategorical(Distribution):
         """Their logarithms."""
         return self._categorical.logits
 
-    def _parameters(self) -> dict[str, Any]:
-        return self._categorical._parameters()
+    def _given_parameters(self) -> dict[str, Any]:
+        return self._categorical._given_parameters()
 
     @property
     def mean(self) -> Any:

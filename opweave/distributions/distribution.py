@@ -71,7 +71,7 @@ class Distribution:
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args:
-            for name, value in self._parameters().items():
+            for name, value in self._given_parameters().items():
                 constraint = self.arg_constraints[name]
                 if not is_dependent(constraint):  # which nobody can tell of
                     self._check(constraint, value, f"parameter {name}")
@@ -187,7 +187,7 @@ class Distribution:
             raise UnsupportedError(what, got=f"expand of {cls.__name__}")
         return type(self).__new__(type(self)) if _instance is None else _instance
 
-    def _parameters(self) -> dict[str, Any]:
+    def _given_parameters(self) -> dict[str, Any]:
         return {name: self.__dict__[name] for name in self.arg_constraints if name in self.__dict__}
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
@@ -211,7 +211,7 @@ class Distribution:
 
     def _expanded(self, batch_shape: Sequence[int]) -> Any:
         grown = {}
-        for name, value in self._parameters().items():
+        for name, value in self._given_parameters().items():
             event = self.arg_constraints[name].event_dim
             grown[name] = value.expand((*batch_shape, *value.shape[value.ndim - event :]))
         return self._own_class()(**grown, validate_args=False)
@@ -233,6 +233,7 @@ class Distribution:
 
     def __repr__(self) -> str:
         inner = ", ".join(
-            f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in self._parameters().items()
+            f"{name}: {value if value.numel() == 1 else value.size()}"
+            for name, value in self._given_parameters().items()
         )
         return f"{type(self).__name__}({inner})"

@@ -38,7 +38,7 @@ def register_all() -> None:
 
 def _infinite(p: Distribution, q: Distribution) -> Any:
     """Where p has values that q has not."""
-    like = next(iter(p._parameters().values()))
+    like = next(iter(p._given_parameters().values()))
     return aten.full_like.default(like, math.inf)
 
 

@@ -58,8 +58,8 @@ class LogitRelaxedBernoulli(Binary):
 class _Relaxed(ClosedForm):
     """What has a temperature, and chances that are given as `probs` or as `logits`, in the distribution below it."""
 
-    def _parameters(self) -> dict[str, Any]:
-        return self.base_dist._parameters()
+    def _given_parameters(self) -> dict[str, Any]:
+        return self.base_dist._given_parameters()
 
     @property
     def temperature(self) -> Any:

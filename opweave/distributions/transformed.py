@@ -133,7 +133,7 @@ class ClosedForm(TransformedDistribution):
 
     has_rsample = True  # type: ignore[assignment]
 
-    def _parameters(self) -> dict[str, Any]:
+    def _given_parameters(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.arg_constraints}
 
     def _expanded(self, batch_shape: Sequence[int]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from opweave.distributions import constraints
@@ -87,20 +87,38 @@ def factor_of(name: str, matrix: Any) -> Any:
     return aten.linalg_cholesky.default(matrix) if name == "covariance_matrix" else _inverted(matrix)
 
 
+class Derived:
+    """An attribute that is computed when it is asked for, unless an object has one of its own; `super()` finds it."""
+
+    def __init__(self, compute: Callable[[Any], Any]) -> None:
+        self.compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else self.compute(instance)
+
+
 class Factored:
-    """The other forms of a covariance that is given in one of them: each follows from `_factor`."""
+    """The other forms of a covariance that is given in one of them: each follows from the factor."""
 
-    _factor: Any
+    #: As PyTorch names it, and as classes of packages look for it.
+    _unbroadcasted_scale_tril: Any
 
-    def __getattr__(self, name: str) -> Any:
-        factor = self.__dict__.get("_factor")
-        if factor is not None and name == "scale_tril":
-            return factor
-        if factor is not None and name == "covariance_matrix":
-            return factor @ factor.mT
-        if factor is not None and name == "precision_matrix":
-            return aten.cholesky_inverse.default(factor)
-        raise AttributeError(name)
+    @Derived
+    def scale_tril(self) -> Any:
+        """The lower factor of the covariance."""
+        return self._unbroadcasted_scale_tril
+
+    @Derived
+    def covariance_matrix(self) -> Any:
+        """The covariance."""
+        factor = self._unbroadcasted_scale_tril
+        return factor @ factor.mT
+
+    @Derived
+    def precision_matrix(self) -> Any:
+        """The inverse of the covariance."""
+        return aten.cholesky_inverse.default(self._unbroadcasted_scale_tril)
 
 
 class MultivariateNormal(Factored, Distribution):
@@ -141,7 +159,7 @@ class MultivariateNormal(Factored, Distribution):
         matrix = matrix.expand((*batch, *matrix._sizes[-2:]))
         self.__dict__[name] = matrix
         super().__init__(batch, loc._sizes[-1:], validate_args=validate_args)
-        self._factor = factor_of(name, matrix)
+        self._unbroadcasted_scale_tril = factor_of(name, matrix)
 
     def _expanded(self, batch_shape: Sequence[int]) -> Any:
         n = self._event_shape[0]
@@ -160,21 +178,21 @@ class MultivariateNormal(Factored, Distribution):
 
     @property
     def variance(self) -> Any:
-        return (self._factor**2).sum(-1).expand((*self._batch_shape, *self._event_shape))
+        return (self._unbroadcasted_scale_tril**2).sum(-1).expand((*self._batch_shape, *self._event_shape))
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         noise = aten.randn.default(self._extended_shape(sample_shape), dtype=self.loc._dtype, device=self.loc._device)
-        return self.loc + (self._factor @ noise.unsqueeze(-1)).squeeze(-1)
+        return self.loc + (self._unbroadcasted_scale_tril @ noise.unsqueeze(-1)).squeeze(-1)
 
     def log_prob(self, value: Any) -> Any:
         self._validate_sample(value)
         away = (value - self.loc).unsqueeze(-1)
-        factor = self._factor.expand((*away._sizes[:-2], *self._factor._sizes[-2:]))
+        factor = self._unbroadcasted_scale_tril.expand((*away._sizes[:-2], *self._unbroadcasted_scale_tril._sizes[-2:]))
         scaled = aten.linalg_solve_triangular.default(factor, away, upper=False).squeeze(-1)
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + (scaled**2).sum(-1)) - self._half_log_det()
 
     def _half_log_det(self) -> Any:
-        return self._factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
     def entropy(self) -> Any:
         return 0.5 * self._event_shape[0] * (1 + math.log(2 * math.pi)) + self._half_log_det()

@@ -190,8 +190,8 @@ PACKETS = {
     "resample": "upsample_nearest2d/s upsample_bilinear2d/s",
     "resample_filters": "upsample_bicubic2d/s _upsample_bilinear2d_aa/s _upsample_bicubic2d_aa/s",
     "reshape": (
-        "view/smi _unsafe_view/smi reshape/smi contiguous/s flatten/s ravel/s unflatten/s view_as/s unfold/s "
-        "unfold_backward"
+        "view/smi _unsafe_view/smi reshape/smi to_dense/s contiguous/s flatten/s ravel/s unflatten/s view_as/s "
+        "unfold/s unfold_backward"
     ),
     "scatter": (
         "scatter/s scatter_/s scatter_add/s scatter_add_/s scatter_reduce/s scatter_reduce_/s index_add/s index_copy/s "

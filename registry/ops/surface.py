@@ -39,7 +39,8 @@ _REFUSED = {"set_": "x = other.view(sizes)"}
 
 # Functions whose aten op has another signature than the function of the package, or none.
 _NOT_FUNCTIONS = {"copy", "zero", "normal_functional", "uniform", "numpy_T", "matrix_H", "mT", "mH", "index",
-                  "native_layer_norm_backward", "nll_loss_forward", "native_group_norm_backward", "sym_numel",
+                  "to_dense", "native_layer_norm_backward", "nll_loss_forward",
+                  "native_group_norm_backward", "sym_numel",
                   "sym_is_contiguous", "sym_size", "sym_stride", "sym_storage_offset",
                   "nll_loss_backward", "mse_loss", "cross_entropy_loss", "nll_loss", "linear", "silu", "elu",
                   "leaky_relu", "mish", "hardtanh", "relu6", "hardswish",
@@ -271,6 +272,8 @@ def _type(self: Tensor, dtype: Any = None) -> Any:
                 f"type: invalid type {dtype!r}", got=describe(self), hint=f"an opweave.dtype, or {place}DoubleTensor"
             )
         return copies.to(self, named)
+    if dtype is Tensor:  # the type of tensors that none is said for
+        dtype = creation.get_default_dtype()
     return copies.to(self, getattr(dtype, "_dtype", dtype))
 
 

@@ -139,3 +139,35 @@ def test_a_number_is_a_value_where_none_is_checked():
     for module in (opweave, torch):
         with pytest.raises(ValueError, match="must be a Tensor"):
             module.distributions.Normal(0.0, 1.0, validate_args=True).cdf(0.5)
+
+
+def test_forms_of_a_covariance_are_found_by_super():
+    class Mine(opweave.distributions.MultivariateNormal):
+        @property
+        def covariance_matrix(self):
+            return super().covariance_matrix * 2
+
+        @covariance_matrix.setter
+        def covariance_matrix(self, value):
+            pass
+
+    matrix = np.array([[2.0, 0.5], [0.5, 1.0]])
+    d = Mine(opweave.zeros(2), opweave.tensor(matrix))
+    np.testing.assert_allclose(d.covariance_matrix.numpy(), matrix * 2, rtol=1e-12)
+    theirs = torch.distributions.MultivariateNormal(torch.zeros(2), torch.tensor(matrix))
+    close(d._unbroadcasted_scale_tril.numpy(), theirs._unbroadcasted_scale_tril.numpy(), "distributions", "factor")
+    close(d.precision_matrix.numpy(), theirs.precision_matrix.numpy(), "distributions", "precision")
+
+
+def test_a_module_that_is_a_distribution():
+    class Prior(opweave.distributions.Gamma, opweave.nn.Module):
+        def __init__(self, concentration, rate):
+            opweave.nn.Module.__init__(self)
+            opweave.distributions.Gamma.__init__(self, concentration, rate, validate_args=True)
+
+    prior = Prior(opweave.tensor(LOGITS) ** 2, 3.0)
+    wanted = torch.distributions.Gamma(torch.tensor(LOGITS) ** 2, 3.0).log_prob(torch.tensor(0.5))
+    found = prior.log_prob(opweave.tensor(0.5, dtype=opweave.float64))
+    close(found.numpy(), wanted.numpy(), "distributions", "log_prob")
+    with pytest.raises(ValueError, match="concentration"):
+        Prior(-1.0, 3.0)
