@@ -16,6 +16,7 @@ from typing import Any
 
 from opweave.compat.absent import absent
 from opweave.compat.names import ABSENT, PLACES, PRESENT, PYTORCH, VERSION
+from opweave.registry import asking
 from opweave.registry.errors import ArgumentError, OpweaveError, UnsupportedError
 from opweave.registry.interrupts import let_through
 from opweave.registry.op import ops
@@ -224,6 +225,7 @@ def install(*, force: bool = False) -> None:
             "compat.install: PyTorch is installed", got="import torch finds it", hint="install(force=True) hides it"
         )
     sys.meta_path.insert(0, _finder)
+    asking.listen()
     Tensor.__module__ = _TOP  # packages choose by the module of the class what functions are for a tensor
 
 

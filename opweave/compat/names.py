@@ -34,7 +34,7 @@ from opweave.registry import dtypes
 from opweave.registry.annotations import infer_schema
 from opweave.registry.autograd.graph import RemovableHandle
 from opweave.registry.constructor import constructed
-from opweave.registry.device import Device, cpu, is_cuda_available
+from opweave.registry.device import Device, cpu, is_cuda_available, parse_device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, UnsupportedError
 from opweave.registry.exchange import from_dlpack
@@ -329,13 +329,23 @@ _COMPILER = {
     "set_stance": _none,
 }  # fmt: skip
 
+
+def _set_default_device(device: Any) -> None:
+    """Main memory is where tensors are made that no device is said for, and no other place can be."""
+    if device is not None and parse_device(device).type != cpu.type:
+        raise UnsupportedError(
+            "torch.set_default_device: only the CPU", got=repr(device), hint="hand device= to what makes tensors"
+        )
+
+
 PRESENT: dict[str, dict[str, Any]] = {
     "torch": {
         **_sorts(), "OutOfMemoryError": OutOfMemoryError, "_check": _checked(RuntimeError),
         "_check_value": _checked(ValueError), "_check_type": _checked(TypeError), "_check_index": _checked(IndexError),
         "_check_not_implemented": _checked(NotImplementedError), "_check_is_size": check_is_size,
         "_assert": _checked(AssertionError), "_assert_async": _checked(RuntimeError), "_disable_dynamo": _same,
-        "get_default_device": lambda: cpu, "UntypedStorage": UntypedStorage,
+        "get_default_device": lambda: cpu, "set_default_device": _set_default_device,
+        "UntypedStorage": UntypedStorage,
         "inf": float("inf"), "nan": float("nan"), "pi": np.pi, "e": np.e,
         "set_float32_matmul_precision": _none, "get_float32_matmul_precision": lambda: "highest",
         "use_deterministic_algorithms": _none, "are_deterministic_algorithms_enabled": _no,

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import torch
+from oracle import close
 
 import opweave
 
@@ -25,7 +26,7 @@ def test_no_dimension_in_particular(name):
             with pytest.raises(TypeError):
                 call(opweave)
         else:
-            np.testing.assert_allclose(call(opweave).numpy(), wanted.numpy(), rtol=1e-12)
+            close(call(opweave).numpy(), wanted.numpy(), "distributions", name)
 
 
 def test_the_elements_of_a_dense_tensor():
@@ -74,3 +75,34 @@ class Wrapping(opweave.nn.Module):
 def test_a_module_that_looks_into_another_is_pickled():
     found = pickle.loads(pickle.dumps(Wrapping(opweave.nn.Linear(2, 3))))
     assert found.out_features == 3
+
+
+def test_draws_are_written_to_any_type():
+    for m in (opweave, torch):
+        for dtype in (m.bool, m.int64, m.float64):
+            out = m.empty(3, dtype=dtype)
+            assert m.bernoulli(m.tensor([0.0, 1.0, 1.0]), out=out) is out
+            assert [float(x) for x in out.tolist()] == [0.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("m", [opweave, torch], ids=["opweave", "torch"])
+def test_hooks_of_a_module_are_found_where_packages_look(m):
+    def before(module, args, kwargs=None):
+        return None
+
+    def after(*given):
+        return None
+
+    module = m.nn.Linear(2, 1)
+    module.register_forward_pre_hook(before)
+    module.register_forward_hook(after)
+    numbers = [module.register_forward_hook(after, with_kwargs=True).id]
+    numbers.append(module.register_forward_hook(after, always_call=True).id)
+    module.register_forward_pre_hook(before, with_kwargs=True)
+    assert list(module._forward_pre_hooks.values()) == [before, before]
+    assert list(module._forward_hooks.values()) == [after] * 3
+    assert [*module._forward_hooks_with_kwargs] == numbers[:1]
+    assert [*module._forward_hooks_always_called] == numbers[1:]
+    assert module(m.ones(2)).shape == (1,)
+    del module._forward_hooks[numbers[0]]
+    assert module(m.ones(2)).shape == (1,)
