@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from opweave.registry import families, replay
+from opweave.registry import families, older_forms, replay
 from opweave.registry.argument_names import OTHER_NAMES, respell
 from opweave.registry.described import Document, Signed
 from opweave.registry.entry import binds, fits
@@ -43,6 +43,7 @@ class OpOverloadPacket(replay.Replayable):
         self._overloads = {}
         self._choice: dict[Any, OpOverload] = {}
         self._text: str | None = None
+        self._has_older = namespace == "aten" and opname.removesuffix("_") in older_forms.FORMS
         #: Overloads of a packet that waits, as far as their files have been run.
         self._declared: dict[str, OpOverload] = {}
         self.__name__ = opname
@@ -63,6 +64,8 @@ class OpOverloadPacket(replay.Replayable):
         """A call, where nobody is asked about one that is not possible: for functions that stand for the op."""
         if kwargs and not _OTHER.isdisjoint(kwargs):
             kwargs = self.respelled(kwargs)
+        if self._has_older and len(args) > 2:
+            args, kwargs = older_forms.rewritten(self.opname, args, kwargs)
         return self.pick(args, kwargs)(*args, **kwargs)
 
     def respelled(self, kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -106,3 +106,52 @@ def test_hooks_of_a_module_are_found_where_packages_look(m):
     assert module(m.ones(2)).shape == (1,)
     del module._forward_hooks[numbers[0]]
     assert module(m.ones(2)).shape == (1,)
+
+
+#: Calls with factors before the tensors, as packages of some age have them.
+OLDER = [
+    "x.add(2, x)", "m.add(x, 2, x)", "x.clone().add_(2, x)", "x.sub(2, x)", "m.sub(x, 2, x)", "x.addcmul(2, x, x)",
+    "m.addcmul(x, 2, x, x)", "x.clone().addcmul_(-2, x, x)", "x.addcdiv(2, x, x)", "x.clone().addcdiv_(-2, x, x)",
+    "a.addmm(2, a, a)", "a.addmm(2, 3, a, a)", "m.addmm(2, a, 3, a, a)", "m.addmm(2, a, a, a)",
+    "a.clone().addmm_(2, 3, a, a)", "x.addmv(2, a, x)", "m.addmv(2, x, 3, a, x)", "a.addr(2, 3, x, x)",
+    "m.addr(2, a, x, x)", "a.addbmm(2, a[None], a[None])", "m.baddbmm(2, a[None], 3, a[None], a[None])",
+    "m.add(x, alpha=2, other=x)", "x.add(0.5, x[:1])",
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("call", OLDER)
+def test_factors_before_tensors(call):
+    found = []
+    for m in (opweave, torch):
+        x, a = m.tensor([1.5, -2.0], requires_grad=True), m.arange(4.0).reshape(2, 2)
+        result = eval(call, {"m": m, "x": x, "a": a})
+        if "x" in call:
+            result.sum().backward()
+        found.append([result.detach().numpy(), *([x.grad.numpy()] if x.grad is not None else [])])
+    for mine, theirs in zip(*found, strict=True):
+        close(mine, theirs, "distributions", call)
+
+
+def test_factors_before_tensors_of_many_calls():
+    with pytest.warns(UserWarning, match="deprecated: give alpha=2 by name"):
+        opweave.ones(2).add_(2, opweave.ones(2))
+    x = opweave.zeros(3)
+    with pytest.warns(UserWarning, match="deprecated"):
+        for i in range(300):
+            x.add_(i, opweave.ones(3))
+    assert x.tolist() == [sum(range(300))] * 3
+
+
+def test_gradients_that_are_recorded_are_tensors_of_their_own():
+    for m in (opweave, torch):
+        x, g = m.ones(2, 3, requires_grad=True), m.ones(3, 2, requires_grad=True)
+        x.t().backward(g, create_graph=True)
+        assert not x.grad._is_view() and x.grad.stride() == (3, 1) and x.grad.requires_grad
+        y, given = m.ones(2, requires_grad=True), m.ones(2)
+        y.view(2).backward(given, create_graph=True)
+        y.grad.detach().zero_()
+        assert given.tolist() == [1.0, 1.0]
+        w = m.ones(2, 3, requires_grad=True)
+        (m.ones(1, 3) @ w.t()).pow(2).sum().backward(create_graph=True)
+        assert w.grad.detach_() is w.grad and not w.grad.requires_grad
