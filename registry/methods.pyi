@@ -5793,7 +5793,9 @@ class Methods:
         opweave.Size([1, 4, 4])"""
         ...
     @property
-    def imag(self) -> Tensor:
+    def imag(self) -> Tensor: ...
+    @imag.setter
+    def imag(self, value: Any) -> None:
         """The imaginary parts of complex numbers, as a view."""
         ...
     def index(self, indices: Sequence[Tensor | None]) -> Tensor:
@@ -10023,7 +10025,9 @@ class Methods:
         tensor([1., 2., 3., 4.])"""
         ...
     @property
-    def real(self) -> Tensor:
+    def real(self) -> Tensor: ...
+    @real.setter
+    def real(self, value: Any) -> None:
         """The real parts of complex numbers, as a view; a real tensor itself."""
         ...
     def reciprocal(self) -> Tensor:
@@ -12657,7 +12661,14 @@ class Methods:
         Returns
         -------
         Tensor
-            A new tensor."""
+            A new tensor.
+
+        Examples
+        --------
+        >>> x = opweave.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> x.to_dense()
+        tensor([[1., 2.],
+                [3., 4.]])"""
         ...
     @overload
     def topk(self, k: Int, dim: Int = -1, largest: Bool = True, sorted: Bool = True) -> return_types.topk: ...

@@ -44,7 +44,7 @@ from opweave.registry.library import Library
 from opweave.registry.op import OpOverload, OpOverloadPacket, ops, registry
 from opweave.registry.overridable import disabled
 from opweave.registry.overriding import DisableTorchFunction, DisableTorchFunctionSubclass
-from opweave.registry.random_generator import manual_seed
+from opweave.registry.random_generator import default_generator, manual_seed
 from opweave.registry.random_state import get_rng_state, initial_seed, seed, set_rng_state
 from opweave.registry.storage import UntypedStorage
 from opweave.registry.tags import Tag
@@ -333,9 +333,7 @@ _COMPILER = {
 def _set_default_device(device: Any) -> None:
     """Main memory is where tensors are made that no device is said for, and no other place can be."""
     if device is not None and parse_device(device).type != cpu.type:
-        raise UnsupportedError(
-            "torch.set_default_device: only the CPU", got=repr(device), hint="hand device= to what makes tensors"
-        )
+        raise UnsupportedError("torch.set_default_device: only the CPU", got=repr(device), hint="hand on device=")
 
 
 PRESENT: dict[str, dict[str, Any]] = {
@@ -345,7 +343,7 @@ PRESENT: dict[str, dict[str, Any]] = {
         "_check_not_implemented": _checked(NotImplementedError), "_check_is_size": check_is_size,
         "_assert": _checked(AssertionError), "_assert_async": _checked(RuntimeError), "_disable_dynamo": _same,
         "get_default_device": lambda: cpu, "set_default_device": _set_default_device,
-        "UntypedStorage": UntypedStorage,
+        "default_generator": default_generator(cpu), "UntypedStorage": UntypedStorage,
         "inf": float("inf"), "nan": float("nan"), "pi": np.pi, "e": np.e,
         "set_float32_matmul_precision": _none, "get_float32_matmul_precision": lambda: "highest",
         "use_deterministic_algorithms": _none, "are_deterministic_algorithms_enabled": _no,
@@ -407,7 +405,8 @@ PRESENT: dict[str, dict[str, Any]] = {
     "torch.nn._reduction": {"get_enum": get_enum},
     "torch.nn.modules.module": {"_IncompatibleKeys": IncompatibleKeys, "_EXTRA_STATE_KEY_SUFFIX": "_extra_state"},
     "torch.random": {"get_rng_state": get_rng_state, "set_rng_state": set_rng_state, "fork_rng": _fork_rng,
-                     "manual_seed": manual_seed, "initial_seed": initial_seed, "seed": seed},
+                     "manual_seed": manual_seed, "initial_seed": initial_seed, "seed": seed,
+                     "default_generator": default_generator(cpu)},
     "torch._ops": {
         "OpOverload": OpOverload, "OpOverloadPacket": OpOverloadPacket, "HigherOrderOperator": HigherOrderOperator,
         "ops": ops,

@@ -150,6 +150,15 @@ def _unary(packet: OpOverloadPacket) -> Callable[[Tensor], Tensor]:
     return method
 
 
+def _assigned(part: Callable[[Tensor], Tensor]) -> Callable[[Tensor, Any], None]:
+    """What `x.real = value` does: it writes to the elements."""
+
+    def assign(self: Tensor, value: Any) -> None:
+        subscript.setitem(part(self), ..., value)
+
+    return assign
+
+
 def _divided(self: Tensor, other: Any) -> Any:
     # Not as a division, as in PyTorch: a kernel for `div` may use it.
     other = _operand(other)
@@ -425,7 +434,9 @@ def _bind(name: str, value: Any) -> None:
     """Make something an attribute of `Tensor`; what computes may be replayed."""
     if isinstance(value, property) and value.fget is not None:
         methods.append(replay.Function(value.fget))
-        value = property(methods[-1], doc=value.__doc__ or "")  # else it would ask for what is made when asked for
+        value = property(
+            methods[-1], value.fset, doc=value.__doc__ or ""
+        )  # else it would ask for what is made when asked for
     elif isinstance(value, (types.FunctionType, binding.Awaited)) and name != "__setitem__":  # which gives nothing
         methods.append(replay.Function(value))
         value = methods[-1]
@@ -463,7 +474,8 @@ def bind() -> None:
     for name, instead in _REFUSED.items():
         setattr(Tensor, name, _refused(name, instead))
     for name, (opname, text) in _PROPERTIES.items():
-        _bind(name, property(_unary(getattr(ops.aten, opname)), doc=text))
+        part = _unary(getattr(ops.aten, opname))
+        _bind(name, property(part, _assigned(part) if name in ("real", "imag") else None, doc=text))
         taken.add(name)
     for packet in list(registry.packets.values()):
         name = packet.opname
