@@ -13,7 +13,7 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 _NUMBERS = (int, float, complex)
 
 
-def _scaled(name: str, count: int) -> Callable[[tuple[Any, ...]], Arguments | None]:
+def scaled(name: str, count: int) -> Callable[[tuple[Any, ...]], Arguments | None]:
     """`x.add_(2, y)`: a factor before the operands, of which there are so many."""
 
     def form(args: tuple[Any, ...]) -> Arguments | None:
@@ -25,7 +25,7 @@ def _scaled(name: str, count: int) -> Callable[[tuple[Any, ...]], Arguments | No
     return form
 
 
-def _product(args: tuple[Any, ...]) -> Arguments | None:
+def product(args: tuple[Any, ...]) -> Arguments | None:
     """`torch.addmm(beta, x, alpha, a, b)`, and as a method `x.addmm(beta, alpha, a, b)`; both without `alpha`, too."""
     kinds = "".join("t" if isinstance(a, Tensor) else "n" if isinstance(a, _NUMBERS) else "?" for a in args)
     if kinds not in ("tntt", "tnntt", "nttt", "ntntt"):
@@ -34,16 +34,13 @@ def _product(args: tuple[Any, ...]) -> Arguments | None:
     return tuple(a for a in args if isinstance(a, Tensor)), dict(zip(("beta", "alpha"), factors, strict=False))
 
 
-#: By the name of the op, which in place has the same.
-FORMS: dict[str, Callable[[tuple[Any, ...]], Arguments | None]] = {
-    "add": _scaled("alpha", 1), "sub": _scaled("alpha", 1), "addcmul": _scaled("value", 2),
-    "addcdiv": _scaled("value", 2), **dict.fromkeys(("addmm", "addmv", "addr", "addbmm", "baddbmm"), _product),
-}  # fmt: skip
+#: By the names of ops, which `registry.ops.surface` knows.
+FORMS: dict[str, Callable[[tuple[Any, ...]], Arguments | None]] = {}
 
 
 def rewritten(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """The arguments of a call, written as they are today."""
-    found = FORMS[name.removesuffix("_")](args)
+    found = FORMS[name](args)
     if found is None or not found[1].keys().isdisjoint(kwargs):
         return args, kwargs
     factors = ", ".join(f"{key}={value}" for key, value in found[1].items())

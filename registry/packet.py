@@ -43,7 +43,6 @@ class OpOverloadPacket(replay.Replayable):
         self._overloads = {}
         self._choice: dict[Any, OpOverload] = {}
         self._text: str | None = None
-        self._has_older = namespace == "aten" and opname.removesuffix("_") in older_forms.FORMS
         #: Overloads of a packet that waits, as far as their files have been run.
         self._declared: dict[str, OpOverload] = {}
         self.__name__ = opname
@@ -64,7 +63,7 @@ class OpOverloadPacket(replay.Replayable):
         """A call, where nobody is asked about one that is not possible: for functions that stand for the op."""
         if kwargs and not _OTHER.isdisjoint(kwargs):
             kwargs = self.respelled(kwargs)
-        if self._has_older and len(args) > 2:
+        if len(args) > 2 and self.opname in older_forms.FORMS and self.namespace == "aten":
             args, kwargs = older_forms.rewritten(self.opname, args, kwargs)
         return self.pick(args, kwargs)(*args, **kwargs)
 

@@ -15,7 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from opweave.registry import binding, constructor, dtypes, families, overriding, random_generator, replay, subclasses
+from opweave.registry import (
+    binding,
+    constructor,
+    dtypes,
+    families,
+    older_forms,
+    overriding,
+    random_generator,
+    replay,
+    subclasses,
+)
 from opweave.registry.autograd import surface as autograd_surface
 from opweave.registry.errors import DomainError, DTypeError, UnsupportedError
 from opweave.registry.memory_format import strided
@@ -415,6 +425,14 @@ def _form(packet: OpOverloadPacket) -> str:
 def _own_names() -> set[str]:
     """What the class itself defines, which no op may hide."""
     return {name for kind in Tensor.__mro__ for name in vars(kind)}
+
+
+_OLDER = {
+    "add": older_forms.scaled("alpha", 1), "sub": older_forms.scaled("alpha", 1),
+    "addcmul": older_forms.scaled("value", 2), "addcdiv": older_forms.scaled("value", 2),
+    **dict.fromkeys(("addmm", "addmv", "addr", "addbmm", "baddbmm"), older_forms.product),
+}  # fmt: skip
+older_forms.FORMS.update((name + suffix, form) for name, form in _OLDER.items() for suffix in ("", "_"))
 
 
 def _refused(name: str, instead: str) -> Callable[..., Any]:
