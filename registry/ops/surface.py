@@ -307,8 +307,8 @@ def _view(self: Tensor, *args: Any, dtype: Any = None, size: Any = None) -> Tens
     """
     if size is not None:
         return ops.aten.view.default(self, size)
-    if dtype is not None or (len(args) == 1 and isinstance(args[0], dtypes.DType)):
-        return ops.aten.view.dtype(self, dtype or args[0])
+    if dtype is not None or (len(args) == 1 and isinstance(args[0], (dtypes.DType, type))):
+        return ops.aten.view.dtype(self, dtypes.as_dtype(args[0] if dtype is None else dtype, "view"))
     size = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
     return ops.aten.view.default(self, size)
 

@@ -172,3 +172,29 @@ def test_parts_of_complex_numbers_are_assigned():
         assert y.tolist() == [4.0, 6.0] and w.grad.tolist() == [2.0, 2.0]
         with pytest.raises(RuntimeError):
             y.imag = 1.0
+
+
+def test_a_view_as_numbers_of_python():
+    for m in (opweave, torch):
+        x = m.tensor([1.0, -2.0], dtype=m.float64)
+        assert x.view(int).dtype is m.int64 and x.view(int).view(float).tolist() == [1.0, -2.0]
+        with pytest.raises((TypeError, RuntimeError)):
+            x.view(str)
+
+
+def test_types_of_devices_are_read_from_an_error():
+    for m in (opweave, torch):
+        with pytest.raises(RuntimeError) as caught:
+            m.device("notadevice")
+        names = caught.value.args[0].split("Expected one of ")[1].split(" device type")[0].split(", ")
+        assert {"cpu", "cuda", "meta"} <= set(names)
+
+
+@pytest.mark.parametrize("kind", [bool, int, float, complex])
+def test_types_of_python_as_dtypes(kind):
+    for call in (
+        lambda m: m.zeros(2, dtype=kind), lambda m: m.ones(2).to(kind), lambda m: m.tensor([1], dtype=kind),
+        lambda m: m.ones(2).sum(dtype=kind), lambda m: m.ones_like(m.ones(2), dtype=kind),
+        lambda m: m.full((2,), 1, dtype=kind), lambda m: m.asarray([1], dtype=kind),
+    ):  # fmt: skip
+        assert str(call(opweave).dtype).partition(".")[2] == str(call(torch).dtype).partition(".")[2]
