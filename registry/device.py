@@ -216,7 +216,7 @@ class Device:
             # Packages read the names of all types from PyTorch's text, which is the second sentence.
             raise DeviceError(
                 f"device: unknown device type {name!r}. Expected one of {', '.join(MEMORIES)} device type at start of "
-                f"device string: {name}", got=repr(type),
+                f"device string: {name}", got=repr(type), hint="'cpu', 'cuda', 'cuda:0'",
             )  # fmt: skip
         if not memory.numbered:
             if index not in (None, 0):
