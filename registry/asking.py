@@ -158,6 +158,11 @@ def ask_about(functions: Iterable[types.FunctionType], in_c: frozenset[str]) -> 
     _switch.add(functions, in_c)
 
 
+def listen() -> None:
+    """Have these functions ask from now on: nothing tells of objects that are no tensors before they are arguments."""
+    _switch.has_subclass()
+
+
 def asking_functions() -> list[types.FunctionType]:
     """Those functions."""
     return [*_switch.functions]

@@ -213,9 +213,11 @@ class Device:
             index = int(ordinal)
         memory = MEMORIES.get(name) or _ELSEWHERE.get(name)
         if memory is None:
+            # Packages read the names of all types from PyTorch's text, which is the second sentence.
             raise DeviceError(
-                f"device: unknown device type {name!r}", got=repr(type), hint="one of " + ", ".join(MEMORIES)
-            )
+                f"device: unknown device type {name!r}. Expected one of {', '.join(MEMORIES)} device type at start of "
+                f"device string: {name}", got=repr(type), hint="'cpu', 'cuda', 'cuda:0'",
+            )  # fmt: skip
         if not memory.numbered:
             if index not in (None, 0):
                 raise DeviceError(f"device: {name} has no index", got=repr(type), hint=f"write {name!r}")

@@ -164,7 +164,7 @@ for _d in DTYPES.values():
         _d._numpy = np.dtype(_d.name)
         _BY_NUMPY[_d._numpy] = _d
 
-_FROM_PYTHON: dict[type, DType] = {bool: bool_, int: int64}
+_FROM_PYTHON: dict[type, DType] = {bool: bool_, int: int64, float: float64, complex: complex128}
 
 
 def from_numpy(dtype: Any) -> DType:
@@ -191,16 +191,11 @@ def from_numpy(dtype: Any) -> DType:
 
 
 def as_dtype(value: Any, what: str = "dtype") -> DType:
-    """Accept a `DType`, a NumPy dtype, or one of Python's `bool`, `int`, `float`, `complex`."""
+    """Accept a `DType`, a NumPy dtype, or one of Python's `bool`, `int`, `float`, `complex`, of its digits."""
     if type(value) is DType:
         return value
-    if isinstance(value, type):
-        if value is float:
-            return get_default_dtype()
-        if value is complex:
-            return get_default_dtype().to_complex()
-        if value in _FROM_PYTHON:
-            return _FROM_PYTHON[value]
+    if isinstance(value, type) and value in _FROM_PYTHON:
+        return _FROM_PYTHON[value]
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         return from_numpy(value)
     raise DTypeError(f"{what}: expected a dtype", got=f"{value!r} ({type(value).__name__})", hint="opweave.float32")

@@ -170,6 +170,8 @@ def _takes_numbers(op: Any) -> bool:
 
 def _coerce(op: Any, argument: Argument, value: Any) -> Any:
     """Bring a value to the schema's type, or raise an ArgumentError that names the argument."""
+    if value is None and _is_empty_by_default(op, argument):
+        return list(argument.default)
     if op.namespace == "aten" and argument.type.refuses_bool(value):
         raise ArgumentError(
             f"{op}: argument {argument.name!r} must be {argument.type}, not bool", got=repr(value),
@@ -187,6 +189,11 @@ def _coerce(op: Any, argument: Argument, value: Any) -> Any:
         ) from None  # fmt: skip
 
 
+def _is_empty_by_default(op: Any, argument: Argument) -> bool:
+    """Whether None stands for the empty list that an argument is by default, as Python calls PyTorch's functions."""
+    return op.namespace == "aten" and isinstance(argument.default, (list, tuple)) and not argument.default
+
+
 def fits(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], exact: bool = False) -> bool:
     """Whether the arguments bind to the schema and each has its type."""
     bound = _bound(op, args, kwargs)
@@ -196,7 +203,7 @@ def fits(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], exact: bool = F
     for argument in op._schema.arguments:
         if argument.name in bound:
             value, kind = bound[argument.name], argument.type
-            if not kind.accepts(value, numbers):
+            if not kind.accepts(value, numbers) and (value is not None or not _is_empty_by_default(op, argument)):
                 return False
             if exact and isinstance(value, Tensor) and not kind.names_tensor:
                 return False

@@ -5793,7 +5793,9 @@ class Methods:
         opweave.Size([1, 4, 4])"""
         ...
     @property
-    def imag(self) -> Tensor:
+    def imag(self) -> Tensor: ...
+    @imag.setter
+    def imag(self, value: Any) -> None:
         """The imaginary parts of complex numbers, as a view."""
         ...
     def index(self, indices: Sequence[Tensor | None]) -> Tensor:
@@ -10023,7 +10025,9 @@ class Methods:
         tensor([1., 2., 3., 4.])"""
         ...
     @property
-    def real(self) -> Tensor:
+    def real(self) -> Tensor: ...
+    @real.setter
+    def real(self, value: Any) -> None:
         """The real parts of complex numbers, as a view; a real tensor itself."""
         ...
     def reciprocal(self) -> Tensor:
@@ -12642,6 +12646,29 @@ class Methods:
         --------
         >>> opweave.tensor([1, 2]).to(opweave.float32)
         tensor([1., 2.])"""
+        ...
+    def to_dense(self, dtype: DTypeLike | None = None, *, masked_grad: Bool | None = None) -> Tensor:
+        """The tensor itself, whose elements are all there, in the dtype that is said.
+
+        Parameters
+        ----------
+        dtype : dtype, optional
+            The element type of the result.
+        masked_grad : bool, optional
+            See the schema: aten::to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None)
+            -> Tensor.
+
+        Returns
+        -------
+        Tensor
+            A new tensor.
+
+        Examples
+        --------
+        >>> x = opweave.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> x.to_dense()
+        tensor([[1., 2.],
+                [3., 4.]])"""
         ...
     @overload
     def topk(self, k: Int, dim: Int = -1, largest: Bool = True, sorted: Bool = True) -> return_types.topk: ...

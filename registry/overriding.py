@@ -13,10 +13,12 @@ What is asked calls the function again, with the bits excluded, for what it is o
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn, Self
 
+from opweave.registry import replay
 from opweave.registry.errors import ArgumentError
 from opweave.registry.interrupts import surely
 from opweave.registry.keys import FUNCTION_MODE, OVERRIDDEN, set_mode, state
@@ -63,6 +65,12 @@ def overriding(args: Iterable[Any], kwargs: dict[str, Any]) -> list[Any]:
         place = next((i for i, other in enumerate(found) if issubclass(kind, type(other))), len(found))
         found.insert(place, value)
     return found
+
+
+def foreign(args: Iterable[Any], kwargs: dict[str, Any]) -> list[Any]:
+    """Those that are asked, if none of them is a tensor: a function asks tensors before it is run."""
+    others = overriding(args, kwargs)
+    return [] if any(isinstance(value, Tensor) for value in others) else others
 
 
 def is_of_pytorch(kind: type) -> bool:
@@ -126,6 +134,15 @@ def overridden(function: Callable[..., Any], others: list[Any], args: Any, kwarg
             return result
     names = ", ".join([type(mode).__name__ for mode in active[-1:]] + [kind.__name__ for kind in kinds])
     raise NoImplementation(f"{function}: no implementation in the __torch_function__ of {names}")
+
+
+def instead(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Callable[[], Any] | None:
+    """What asks the objects among a call's arguments about it, which was not possible; None if there are none."""
+    others = foreign(args, kwargs)
+    return functools.partial(overridden, function, others, args, kwargs) if others else None
+
+
+replay.instead.append(instead)
 
 
 def called(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:

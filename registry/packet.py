@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from opweave.registry import families, replay
+from opweave.registry import families, older_forms, replay
 from opweave.registry.argument_names import OTHER_NAMES, respell
 from opweave.registry.described import Document, Signed
 from opweave.registry.entry import binds, fits
@@ -51,15 +51,21 @@ class OpOverloadPacket(replay.Replayable):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if replay.calls >= 0:
             replay.count()
-        if kwargs and not _OTHER.isdisjoint(kwargs):
-            kwargs = self.respelled(kwargs)
         try:
-            return self.pick(args, kwargs)(*args, **kwargs)
+            return self.called(args, kwargs)
         except ArgumentError:
             others = overriding(args, kwargs)
             if not others:
                 raise
         return overridden(self, others, args, kwargs)  # whose own errors have nothing to do with that one
+
+    def called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call, where nobody is asked about one that is not possible: for functions that stand for the op."""
+        if kwargs and not _OTHER.isdisjoint(kwargs):
+            kwargs = self.respelled(kwargs)
+        if len(args) > 2 and self.opname in older_forms.FORMS and self.namespace == "aten":
+            args, kwargs = older_forms.rewritten(self.opname, args, kwargs)
+        return self.pick(args, kwargs)(*args, **kwargs)
 
     def respelled(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         """Keyword arguments by the names that the schemas have for them (see `registry.argument_names`).
@@ -221,11 +227,7 @@ class _BoundPacket:
         self.instance = instance
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if replay.calls >= 0:
-            replay.count()
-        if kwargs and not _OTHER.isdisjoint(kwargs):
-            kwargs = self.packet.respelled(kwargs)
-        return self.packet.pick((self.instance, *args), kwargs)(self.instance, *args, **kwargs)
+        return self.packet(self.instance, *args, **kwargs)
 
     def __repr__(self) -> str:
         return f"<bound op {self.packet} of {describe(self.instance)}>"

@@ -132,8 +132,9 @@ except ModuleNotFoundError:
     pass
 else:
     raise AssertionError
+assert type(a).__module__ == torch.Tensor.__module__ == "torch"  # by which packages choose functions for it
 opweave.compat.uninstall()
-assert "torch" not in sys.modules
+assert "torch" not in sys.modules and type(a).__module__ == "opweave.registry.tensor"
 try:
     opweave.compat.install()
 except TypeError as error:
@@ -239,3 +240,42 @@ def test_the_arguments_of_to() -> None:
     assert parse(device=None, dtype=opweave.int8, non_blocking=True) == (None, opweave.int8, True, None)
     with pytest.raises(TypeError):
         parse("cpu", [])
+
+
+STATELESS = """
+import opweave.compat
+opweave.compat.install(force=True)
+import torch
+from functorch import make_fx, vmap
+from torch.nn.utils.stateless import _reparametrize_module
+
+assert vmap(lambda x: x * 2)(torch.ones(3)).tolist() == [2.0] * 3
+assert make_fx(torch.sin)(torch.ones(3))(torch.zeros(3)).tolist() == [0.0] * 3
+try:
+    import functorch.nonsense
+except ModuleNotFoundError:
+    pass
+else:
+    raise AssertionError
+layer = torch.nn.Linear(2, 1)
+own = layer.weight
+with _reparametrize_module(layer, {"weight": torch.ones(1, 2), "bias": torch.zeros(1)}):
+    assert layer(torch.ones(2)).tolist() == [2.0]
+assert layer.weight is own
+class Asked:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func
+
+assert torch.nn.functional.softmax(Asked(), -1) is torch.nn.functional.softmax
+torch.set_default_device("cpu")
+torch.random.manual_seed(3)
+assert torch.random.initial_seed() == torch.default_generator.initial_seed() == 3
+assert {"backends", "random", "nn"} <= set(dir(torch))
+print("done")
+"""
+
+
+def test_other_parameters_for_a_block():
+    done = subprocess.run([sys.executable, "-c", STATELESS], capture_output=True, text=True, check=False)
+    assert done.stdout == "done\n", done.stderr

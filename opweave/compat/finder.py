@@ -16,11 +16,16 @@ from typing import Any
 
 from opweave.compat.absent import absent
 from opweave.compat.names import ABSENT, PLACES, PRESENT, PYTORCH, VERSION
+from opweave.registry import asking
 from opweave.registry.errors import ArgumentError, OpweaveError, UnsupportedError
 from opweave.registry.interrupts import let_through
 from opweave.registry.op import ops
+from opweave.registry.tensor import Tensor
 
 _TOP = "torch"
+_HOME = Tensor.__module__
+#: A module that PyTorch's wheel has beside it.
+_BESIDE = "functorch"
 
 
 class Stand(ModuleType):
@@ -89,7 +94,11 @@ class Stand(ModuleType):
     def __dir__(self) -> list[str]:
         real = self.__dict__["_real"]
         own = [*PRESENT.get(self.__name__, ()), *ABSENT.get(self.__name__, ()), *PYTORCH.get(self.__name__, ())]
-        return sorted({*own, *(dir(real) if real is not None else ())})
+        inside = f"{self.__name__}."
+        places = [place.removeprefix(inside) for table in (PRESENT, PLACES, PYTORCH) for place in table
+                  if place.startswith(inside)]  # fmt: skip
+        modules = [place for place in places if "." not in place]
+        return sorted({*own, *modules, *(dir(real) if real is not None else ())})
 
 
 def _is_read_anew(value: Any) -> bool:
@@ -140,7 +149,7 @@ class Ops:
 
 def _real_module(name: str) -> ModuleType | None:
     """opweave's module for one of PyTorch's."""
-    path = PLACES.get(name, "opweave" + name.removeprefix(_TOP))
+    path = PLACES.get(name, f"opweave{name.removeprefix(_TOP)}" if name.startswith(_TOP) else "opweave.compat.none")
     if path.startswith("opweave.compat"):
         return None
     try:
@@ -156,7 +165,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname != _TOP and not fullname.startswith(f"{_TOP}."):
+        if fullname.partition(".")[0] not in (_TOP, _BESIDE):
             return None
         if not any(fullname in table for table in (PRESENT, ABSENT, PYTORCH)) and _real_module(fullname) is None:
             return None
@@ -216,6 +225,8 @@ def install(*, force: bool = False) -> None:
             "compat.install: PyTorch is installed", got="import torch finds it", hint="install(force=True) hides it"
         )
     sys.meta_path.insert(0, _finder)
+    asking.listen()
+    Tensor.__module__ = _TOP  # packages choose by the module of the class what functions are for a tensor
 
 
 def uninstall() -> None:
@@ -228,5 +239,6 @@ def uninstall() -> None:
     if _finder not in sys.meta_path:
         return
     sys.meta_path.remove(_finder)
-    for name in [n for n, m in sys.modules.items() if isinstance(m, Stand) and n.partition(".")[0] == _TOP]:
+    Tensor.__module__ = _HOME
+    for name in [n for n, m in sys.modules.items() if isinstance(m, Stand)]:
         del sys.modules[name]

@@ -29,11 +29,12 @@ from opweave.fake.symbolic import SymBool, check as demand_size, check_is_size
 from opweave.fake.tensor import FakeTensor
 from opweave.nn.modules.module import destination
 from opweave.nn.modules.states import IncompatibleKeys
+from opweave.nn.traced import make_fx
 from opweave.registry import dtypes
 from opweave.registry.annotations import infer_schema
 from opweave.registry.autograd.graph import RemovableHandle
 from opweave.registry.constructor import constructed
-from opweave.registry.device import Device, cpu, is_cuda_available
+from opweave.registry.device import Device, cpu, is_cuda_available, parse_device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, UnsupportedError
 from opweave.registry.exchange import from_dlpack
@@ -43,7 +44,8 @@ from opweave.registry.library import Library
 from opweave.registry.op import OpOverload, OpOverloadPacket, ops, registry
 from opweave.registry.overridable import disabled
 from opweave.registry.overriding import DisableTorchFunction, DisableTorchFunctionSubclass
-from opweave.registry.random_state import get_rng_state, set_rng_state
+from opweave.registry.random_generator import default_generator, manual_seed
+from opweave.registry.random_state import get_rng_state, initial_seed, seed, set_rng_state
 from opweave.registry.storage import UntypedStorage
 from opweave.registry.tags import Tag
 from opweave.registry.tensor import Tensor
@@ -327,13 +329,21 @@ _COMPILER = {
     "set_stance": _none,
 }  # fmt: skip
 
+
+def _set_default_device(device: Any) -> None:
+    """Main memory is where tensors are made that no device is said for, and no other place can be."""
+    if device is not None and parse_device(device).type != cpu.type:
+        raise UnsupportedError("torch.set_default_device: only the CPU", got=repr(device), hint="hand on device=")
+
+
 PRESENT: dict[str, dict[str, Any]] = {
     "torch": {
         **_sorts(), "OutOfMemoryError": OutOfMemoryError, "_check": _checked(RuntimeError),
         "_check_value": _checked(ValueError), "_check_type": _checked(TypeError), "_check_index": _checked(IndexError),
         "_check_not_implemented": _checked(NotImplementedError), "_check_is_size": check_is_size,
         "_assert": _checked(AssertionError), "_assert_async": _checked(RuntimeError), "_disable_dynamo": _same,
-        "get_default_device": lambda: cpu, "UntypedStorage": UntypedStorage,
+        "get_default_device": lambda: cpu, "set_default_device": _set_default_device,
+        "default_generator": default_generator(cpu), "UntypedStorage": UntypedStorage,
         "inf": float("inf"), "nan": float("nan"), "pi": np.pi, "e": np.e,
         "set_float32_matmul_precision": _none, "get_float32_matmul_precision": lambda: "highest",
         "use_deterministic_algorithms": _none, "are_deterministic_algorithms_enabled": _no,
@@ -348,6 +358,7 @@ PRESENT: dict[str, dict[str, Any]] = {
         "FloatTensor": _sorts()["FloatTensor"], "LongTensor": _sorts()["LongTensor"], "max_memory_reserved": _zero,
         "is_current_stream_capturing": _no, "get_rng_state_all": list, "set_rng_state_all": _none,
     },
+    "functorch": {"make_fx": make_fx, "__version__": VERSION},
     "torch.cuda.amp": {
         "GradScaler": functools.partial(amp.GradScaler, "cuda"),
         **{
@@ -393,7 +404,9 @@ PRESENT: dict[str, dict[str, Any]] = {
     "torch.profiler": {"record_function": record_function, "kineto_available": _no},
     "torch.nn._reduction": {"get_enum": get_enum},
     "torch.nn.modules.module": {"_IncompatibleKeys": IncompatibleKeys, "_EXTRA_STATE_KEY_SUFFIX": "_extra_state"},
-    "torch.random": {"get_rng_state": get_rng_state, "set_rng_state": set_rng_state, "fork_rng": _fork_rng},
+    "torch.random": {"get_rng_state": get_rng_state, "set_rng_state": set_rng_state, "fork_rng": _fork_rng,
+                     "manual_seed": manual_seed, "initial_seed": initial_seed, "seed": seed,
+                     "default_generator": default_generator(cpu)},
     "torch._ops": {
         "OpOverload": OpOverload, "OpOverloadPacket": OpOverloadPacket, "HigherOrderOperator": HigherOrderOperator,
         "ops": ops,
@@ -553,7 +566,7 @@ PLACES: dict[str, str] = {
     "torch.distributions.poisson": "opweave.distributions.discrete",
     "torch.distributions.binomial": "opweave.distributions.discrete",
     "torch.distributions.one_hot_categorical": "opweave.distributions.discrete",
-    "torch.distributions.log_normal": "opweave.distributions.continuous",
+    "torch.distributions.log_normal": "opweave.distributions.positive",
     "torch.distributions.chi2": "opweave.distributions.continuous",
     "torch.distributions.cauchy": "opweave.distributions.heavy",
     "torch.distributions.half_cauchy": "opweave.distributions.heavy",
@@ -574,6 +587,8 @@ PLACES: dict[str, str] = {
     "torch.distributions.logistic_normal": "opweave.distributions.transformed",
     "torch.distributions.mixture_same_family": "opweave.distributions.transformed",
     "torch.distributions.constraint_registry": "opweave.distributions.registries",
+    "torch.nn.utils.stateless": "opweave.nn.stateless",
+    "functorch": "opweave.func",
     "torch.return_types": "opweave.registry.return_types",
     "torch.utils.data.dataloader": "opweave.utils.data.loader",
     "torch.utils.data._utils": "opweave.utils.data",

@@ -6,7 +6,7 @@ loss = kl_divergence(d, prior).sum() - likelihood(d.rsample()).sum()
 
 from opweave.distributions import constraints, relaxed, transforms, utils
 from opweave.distributions.circular import VonMises
-from opweave.distributions.continuous import Beta, Chi2, Exponential, Gamma, Laplace, LogNormal, Normal, Uniform
+from opweave.distributions.continuous import Beta, Chi2, Exponential, Gamma, Laplace, Normal, Uniform
 from opweave.distributions.continuous_bernoulli import ContinuousBernoulli
 from opweave.distributions.counts import Geometric, Multinomial, NegativeBinomial
 from opweave.distributions.discrete import (
@@ -24,7 +24,7 @@ from opweave.distributions.exponential_family import ExponentialFamily
 from opweave.distributions.heavy import Cauchy, FisherSnedecor, GeneralizedPareto, HalfCauchy, Pareto, StudentT
 from opweave.distributions.low_rank import LowRankMultivariateNormal
 from opweave.distributions.matrices import LKJCholesky, Wishart
-from opweave.distributions.positive import Gumbel, HalfNormal, InverseGamma, Kumaraswamy, Weibull
+from opweave.distributions.positive import Gumbel, HalfNormal, InverseGamma, Kumaraswamy, LogNormal, Weibull
 from opweave.distributions.registries import biject_to, transform_to
 from opweave.distributions.relaxed import RelaxedBernoulli, RelaxedOneHotCategorical
 from opweave.distributions.transformed import LogisticNormal, MixtureSameFamily, TransformedDistribution

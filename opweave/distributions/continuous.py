@@ -1,4 +1,4 @@
-"""Distributions of numbers: normal, uniform, exponential, Laplace's, gamma, beta, log-normal."""
+"""Distributions of numbers: normal, uniform, exponential, Laplace's, gamma, beta."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 
 from opweave.distributions import constraints
 from opweave.distributions.distribution import Distribution, aten, broadcast_all
+from opweave.distributions.exponential_family import ExponentialFamily
 
 _HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
 
-class Normal(Distribution):
+class Normal(ExponentialFamily):
     """Gauss's distribution, of mean `loc` and standard deviation `scale`.
 
     Examples
@@ -25,6 +26,7 @@ class Normal(Distribution):
     has_rsample = True
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real  # type: ignore[assignment]
+    _mean_carrier_measure = 0  # type: ignore[assignment]
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
@@ -64,54 +66,12 @@ class Normal(Distribution):
     def entropy(self) -> Any:
         return 0.5 + _HALF_LOG_TAU + self.scale.log()
 
-
-class LogNormal(Distribution):
-    """The distribution of the exponential of a normal number of mean `loc` and standard deviation `scale`.
-
-    Examples
-    --------
-    >>> opweave.distributions.LogNormal(opweave.tensor(0.0), opweave.tensor(1.0)).mean
-    tensor(1.6487)
-    """
-
-    has_rsample = True
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.positive  # type: ignore[assignment]
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc._sizes, validate_args=validate_args)
-        self.base_dist = Normal(self.loc, self.scale, validate_args=False)
-
     @property
-    def mean(self) -> Any:
-        return (self.loc + self.scale**2 / 2).exp()
+    def _natural_params(self) -> tuple[Any, ...]:
+        return self.loc / self.scale**2, -0.5 * self.scale**-2
 
-    @property
-    def mode(self) -> Any:
-        return (self.loc - self.scale**2).exp()
-
-    @property
-    def variance(self) -> Any:
-        return (self.scale**2).expm1() * (2 * self.loc + self.scale**2).exp()
-
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
-        return self.base_dist.rsample(sample_shape).exp()
-
-    def log_prob(self, value: Any) -> Any:
-        self._validate_sample(value)
-        logs = value.log()
-        return self.base_dist.log_prob(logs) - logs
-
-    def cdf(self, value: Any) -> Any:
-        self._validate_sample(value)
-        return self.base_dist.cdf(value.log())
-
-    def icdf(self, value: Any) -> Any:
-        return self.base_dist.icdf(value).exp()
-
-    def entropy(self) -> Any:
-        return self.base_dist.entropy() + self.loc
+    def _log_normalizer(self, x: Any, y: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return -0.25 * x**2 / y + 0.5 * (-math.pi / y).log()
 
 
 class Uniform(Distribution):
@@ -168,7 +128,7 @@ class Uniform(Distribution):
         return (self.high - self.low).log()
 
 
-class Exponential(Distribution):
+class Exponential(ExponentialFamily):
     """Times between events of a rate.
 
     Examples
@@ -180,6 +140,7 @@ class Exponential(Distribution):
     has_rsample = True
     arg_constraints = {"rate": constraints.positive}
     support = constraints.nonnegative  # type: ignore[assignment]
+    _mean_carrier_measure = 0  # type: ignore[assignment]
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         (self.rate,) = broadcast_all(rate)
@@ -218,6 +179,13 @@ class Exponential(Distribution):
 
     def entropy(self) -> Any:
         return 1.0 - self.rate.log()
+
+    @property
+    def _natural_params(self) -> tuple[Any, ...]:
+        return (-self.rate,)
+
+    def _log_normalizer(self, x: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return -(-x).log()
 
 
 class Laplace(Distribution):
@@ -276,7 +244,7 @@ class Laplace(Distribution):
         return 1 + (2 * self.scale).log()
 
 
-class Gamma(Distribution):
+class Gamma(ExponentialFamily):
     """The gamma distribution of a shape `concentration` and a `rate`.
 
     Examples
@@ -288,6 +256,7 @@ class Gamma(Distribution):
     has_rsample = True
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative  # type: ignore[assignment]
+    _mean_carrier_measure = 0  # type: ignore[assignment]
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = broadcast_all(concentration, rate)
@@ -322,8 +291,15 @@ class Gamma(Distribution):
         shape = self.concentration
         return shape - self.rate.log() + shape.lgamma() + (1.0 - shape) * shape.digamma()
 
+    @property
+    def _natural_params(self) -> tuple[Any, ...]:
+        return self.concentration - 1, -self.rate
 
-class Beta(Distribution):
+    def _log_normalizer(self, x: Any, y: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return (x + 1).lgamma() - (x + 1) * (-y).log()
+
+
+class Beta(ExponentialFamily):
     """The beta distribution; `concentration1` is what pulls to 1, `concentration0` to 0.
 
     Examples
@@ -377,6 +353,13 @@ class Beta(Distribution):
         a, b, total = self.concentration1, self.concentration0, self._total
         size = a.lgamma() + b.lgamma() - total.lgamma()
         return size - (a - 1) * a.digamma() - (b - 1) * b.digamma() + (total - 2) * total.digamma()
+
+    @property
+    def _natural_params(self) -> tuple[Any, ...]:
+        return self.concentration1, self.concentration0
+
+    def _log_normalizer(self, x: Any, y: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return x.lgamma() + y.lgamma() - (x + y).lgamma()
 
 
 class Chi2(Gamma):

@@ -7,15 +7,16 @@ from typing import Any
 
 from opweave.distributions import constraints
 from opweave.distributions.distribution import Distribution, aten, broadcast_all
+from opweave.distributions.exponential_family import ExponentialFamily
 from opweave.registry.autograd.mode import no_grad
-from opweave.registry.errors import ArgumentError, ShapeError
+from opweave.registry.errors import DomainError, ShapeError
 from opweave.registry.tensor import Tensor, describe
 
 
 def one_of(name: str, probs: Any, logits: Any) -> None:
     """Refuse both and neither."""
     if (probs is None) == (logits is None):
-        raise ArgumentError(f"{name}: give either probs or logits", got=f"probs={probs!r}, logits={logits!r}"[:200])
+        raise DomainError(f"{name}: give either probs or logits", got=f"probs={probs!r}, logits={logits!r}"[:200])
 
 
 def clamp_probs(probs: Any) -> Any:
@@ -42,7 +43,7 @@ class Binary(Distribution):
         return self.__dict__.get("probs", self.__dict__.get("logits"))
 
 
-class Bernoulli(Binary):
+class Bernoulli(Binary, ExponentialFamily):
     """1 with a probability, else 0.
 
     Examples
@@ -54,6 +55,7 @@ class Bernoulli(Binary):
 
     has_enumerate_support = True
     support = constraints.boolean  # type: ignore[assignment]
+    _mean_carrier_measure = 0  # type: ignore[assignment]
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         one_of("Bernoulli", probs, logits)
@@ -89,6 +91,13 @@ class Bernoulli(Binary):
         found = aten.arange.default(2, dtype=self._given._dtype, device=self._given._device)
         found = found.view(-1, *(1,) * len(self._batch_shape))
         return found.expand(-1, *self._batch_shape) if expand else found
+
+    @property
+    def _natural_params(self) -> tuple[Any, ...]:
+        return (self.logits,)
+
+    def _log_normalizer(self, x: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return aten.softplus.default(x)
 
 
 class Binomial(Binary):
@@ -158,7 +167,7 @@ class Binomial(Binary):
         return -aten.where.self(inside, logs.exp() * logs, 0).sum(0)
 
 
-class Poisson(Distribution):
+class Poisson(ExponentialFamily):
     """How many events there are, of a rate.
 
     Examples
@@ -194,6 +203,13 @@ class Poisson(Distribution):
         self._validate_sample(value)
         rate, value = broadcast_all(self.rate, value)
         return aten.xlogy.Tensor(value, rate) - rate - (value + 1).lgamma()
+
+    @property
+    def _natural_params(self) -> tuple[Any, ...]:
+        return (self.rate.log(),)
+
+    def _log_normalizer(self, x: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return x.exp()
 
 
 class Categorical(Distribution):
@@ -300,8 +316,8 @@ class OneHotCategorical(Distribution):
         """Their logarithms."""
         return self._categorical.logits
 
-    def _parameters(self) -> dict[str, Any]:
-        return self._categorical._parameters()
+    def _given_parameters(self) -> dict[str, Any]:
+        return self._categorical._given_parameters()
 
     @property
     def mean(self) -> Any:

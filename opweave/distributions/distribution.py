@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from opweave.distributions.constraints import Constraint, is_dependent
 from opweave.registry.autograd.mode import no_grad
-from opweave.registry.errors import ArgumentError, ShapeError, UnsupportedError
+from opweave.registry.errors import DomainError, ShapeError, UnsupportedError
 from opweave.registry.op import ops
 from opweave.registry.ops import creation, surface as _surface
 from opweave.registry.promote import broadcast_shapes
@@ -49,7 +49,7 @@ class Distribution:
 
     Raises
     ------
-    ArgumentError
+    DomainError
         If a parameter is not what it must be.
 
     Examples
@@ -71,9 +71,10 @@ class Distribution:
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args:
-            for name, constraint in self.arg_constraints.items():
-                if name in self.__dict__ and not is_dependent(constraint):  # which nobody can tell of
-                    self._check(constraint, getattr(self, name), f"parameter {name}")
+            for name, value in self._given_parameters().items():
+                constraint = self.arg_constraints[name]
+                if not is_dependent(constraint):  # which nobody can tell of
+                    self._check(constraint, value, f"parameter {name}")
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
@@ -86,7 +87,7 @@ class Distribution:
         with no_grad():
             good = constraint.check(value).all()
         if concrete(good) and not bool(good):
-            raise ArgumentError(
+            raise DomainError(
                 f"{type(self).__name__}: {what} is outside of {constraint}", got=describe(value),
                 hint="validate_args=False does not look",
             )  # fmt: skip
@@ -186,7 +187,7 @@ class Distribution:
             raise UnsupportedError(what, got=f"expand of {cls.__name__}")
         return type(self).__new__(type(self)) if _instance is None else _instance
 
-    def _parameters(self) -> dict[str, Any]:
+    def _given_parameters(self) -> dict[str, Any]:
         return {name: self.__dict__[name] for name in self.arg_constraints if name in self.__dict__}
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
@@ -195,6 +196,9 @@ class Distribution:
         A subclass that has an `__init__` of its own hands on the object that it fills as `_instance`.
         """
         found, own = self._expanded(batch_shape), self._own_class()
+        found.__dict__.pop("_validate_args", None)  # parameters were checked; values are, as before
+        if "_validate_args" in self.__dict__:
+            found._validate_args = self._validate_args
         if _instance is None and type(self) is own:
             return found
         made = self._get_checked_instance(own, _instance)
@@ -207,14 +211,16 @@ class Distribution:
 
     def _expanded(self, batch_shape: Sequence[int]) -> Any:
         grown = {}
-        for name, value in self._parameters().items():
+        for name, value in self._given_parameters().items():
             event = self.arg_constraints[name].event_dim
             grown[name] = value.expand((*batch_shape, *value.shape[value.ndim - event :]))
         return self._own_class()(**grown, validate_args=False)
 
     def _validate_sample(self, value: Any) -> None:
         if not isinstance(value, Tensor):
-            raise ArgumentError("log_prob: the value must be a Tensor", got=type(value).__name__)
+            if not self._validate_args:  # formulas take numbers, where nobody looks
+                return
+            raise DomainError("log_prob: the value must be a Tensor", got=type(value).__name__)
         event = len(self._event_shape)
         if value.ndim < event or value._sizes[value.ndim - event :] != tuple(self._event_shape):
             raise ShapeError(
@@ -227,6 +233,7 @@ class Distribution:
 
     def __repr__(self) -> str:
         inner = ", ".join(
-            f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in self._parameters().items()
+            f"{name}: {value if value.numel() == 1 else value.size()}"
+            for name, value in self._given_parameters().items()
         )
         return f"{type(self).__name__}({inner})"

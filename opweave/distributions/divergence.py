@@ -7,12 +7,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from opweave.distributions.continuous import Beta, Exponential, Gamma, Laplace, LogNormal, Normal, Uniform
+from opweave.distributions.continuous import Beta, Exponential, Gamma, Laplace, Normal, Uniform
 from opweave.distributions.counts import Geometric
 from opweave.distributions.discrete import Bernoulli, Binomial, Categorical, OneHotCategorical, Poisson
 from opweave.distributions.distribution import Distribution, aten
 from opweave.distributions.heavy import Cauchy, Pareto
-from opweave.distributions.positive import EULER, Gumbel, HalfNormal
+from opweave.distributions.positive import EULER, Gumbel, HalfNormal, LogNormal
 from opweave.distributions.transformed import TransformedDistribution
 from opweave.distributions.transforms import sum_rightmost
 from opweave.distributions.vectors import Dirichlet, Independent, MultivariateNormal

@@ -38,7 +38,7 @@ def register_all() -> None:
 
 def _infinite(p: Distribution, q: Distribution) -> Any:
     """Where p has values that q has not."""
-    like = next(iter(p._parameters().values()))
+    like = next(iter(p._given_parameters().values()))
     return aten.full_like.default(like, math.inf)
 
 
@@ -46,7 +46,7 @@ def _families(p: ExponentialFamily, q: ExponentialFamily) -> Any:
     """A Bregman divergence of the normalizer."""
     if type(p) is not type(q):
         raise UnsupportedError(
-            "kl_divergence: of two exponential families there is no common formula",
+            "kl_divergence: no formula for two exponential families",
             got=f"{type(p).__name__} and {type(q).__name__}", hint="register_kl adds one",
         )  # fmt: skip
     size, means = p.normalizer_and_means()

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from opweave.distributions import constraints
-from opweave.distributions.continuous import Chi2, Gamma
+from opweave.distributions.continuous import Chi2, Exponential, Gamma
 from opweave.distributions.distribution import Distribution, aten, broadcast_all
+from opweave.distributions.transformed import ClosedForm
+from opweave.distributions.transforms import AbsTransform, AffineTransform, ExpTransform
 
 
 def _full(like: Any, value: float) -> Any:
@@ -65,7 +67,7 @@ class Cauchy(Distribution):
         return math.log(4 * math.pi) + self.scale.log()
 
 
-class HalfCauchy(Distribution):
+class HalfCauchy(ClosedForm):
     """How far from 0 the numbers of Cauchy's distribution are.
 
     Examples
@@ -74,14 +76,16 @@ class HalfCauchy(Distribution):
     tensor([0.0000, 0.5000])
     """
 
-    has_rsample = True
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative  # type: ignore[assignment]
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
-        (self.scale,) = broadcast_all(scale)
-        self.base_dist = Cauchy(0, self.scale, validate_args=False)
-        super().__init__(self.scale._sizes, validate_args=validate_args)
+        super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
+
+    @property
+    def scale(self) -> Any:
+        """The width of Cauchy's distribution."""
+        return self.base_dist.scale
 
     @property
     def mean(self) -> Any:
@@ -164,7 +168,7 @@ class StudentT(Distribution):
         return self.scale.log() + 0.5 * (df + 1) * slope + 0.5 * df.log() + beta
 
 
-class Pareto(Distribution):
+class Pareto(ClosedForm):
     """Pareto's distribution: numbers from `scale` on, whose tail falls as the power `alpha`.
 
     Examples
@@ -173,12 +177,12 @@ class Pareto(Distribution):
     tensor(1.5000)
     """
 
-    has_rsample = True
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
 
     def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = broadcast_all(scale, alpha)
-        super().__init__(self.scale._sizes, validate_args=validate_args)
+        base = Exponential(self.alpha, validate_args=False)
+        super().__init__(base, [ExpTransform(), AffineTransform(0, self.scale)], validate_args=validate_args)
 
     @property
     def support(self) -> Any:

@@ -12,7 +12,7 @@ from opweave.distributions.distribution import Distribution, aten, broadcast_all
 from opweave.distributions.exponential_family import ExponentialFamily
 from opweave.distributions.vectors import Factored, factor_of
 from opweave.registry.autograd.mode import no_grad
-from opweave.registry.errors import ArgumentError, DomainError, ShapeError
+from opweave.registry.errors import DomainError, ShapeError
 from opweave.registry.promote import broadcast_shapes
 from opweave.registry.tensor import Tensor, describe
 
@@ -63,7 +63,7 @@ class Wishart(Factored, ExponentialFamily):
         given = {"covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril}
         present = {name: value for name, value in given.items() if value is not None}
         if len(present) != 1:
-            raise ArgumentError(
+            raise DomainError(
                 "Wishart: give one of covariance_matrix, precision_matrix, scale_tril", got=", ".join(present)
             )
         ((name, matrix),) = present.items()
@@ -81,7 +81,7 @@ class Wishart(Factored, ExponentialFamily):
         matrix = matrix.expand((*batch, size, size))
         self.__dict__[name] = matrix
         super().__init__(batch, (size, size), validate_args=validate_args)
-        self._factor = factor_of(name, matrix)
+        self._unbroadcasted_scale_tril = factor_of(name, matrix)
 
     @property
     def _count(self) -> int:
@@ -113,23 +113,27 @@ class Wishart(Factored, ExponentialFamily):
         max_try_correction : int, optional
             For the signature's sake: no draw is corrected.
         """
-        sizes, like = self._extended_shape(sample_shape), self._factor
+        sizes, like = self._extended_shape(sample_shape), self._unbroadcasted_scale_tril
         steps = aten.arange.default(self._count, dtype=like._dtype, device=like._device)
         squares = Chi2(self.df.unsqueeze(-1) - steps, validate_args=False).rsample(sample_shape)
         lower = aten.randn.default(sizes, dtype=like._dtype, device=like._device).tril(-1)
         noise = lower + aten.diag_embed.default(squares.sqrt().clamp(min=_EPS[like._dtype.itemsize]))
-        factor = self._factor @ noise
+        factor = self._unbroadcasted_scale_tril @ noise
         return factor @ factor.mT
 
     def half_log_det(self) -> Any:
         """Half of the logarithm of the determinant of the covariance."""
-        return self._factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
     def log_prob(self, value: Any) -> Any:
         self._validate_sample(value)
         df, p = self.df, self._count
         size = df * (p * math.log(2) / 2 + self.half_log_det()) + aten.mvlgamma.default(df / 2, p)
-        factor = self._factor.expand((*value._sizes[:-2], p, p)) if value.ndim > self._factor.ndim else self._factor
+        factor = (
+            self._unbroadcasted_scale_tril.expand((*value._sizes[:-2], p, p))
+            if value.ndim > self._unbroadcasted_scale_tril.ndim
+            else self._unbroadcasted_scale_tril
+        )
         trace = aten.cholesky_solve.default(value, factor).diagonal(dim1=-2, dim2=-1).sum(-1)
         return (df - p - 1) / 2 * aten.linalg_slogdet.default(value)[1] - trace / 2 - size
 

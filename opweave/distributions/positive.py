@@ -1,4 +1,4 @@
-"""Distributions of positive numbers and of extremes: half normal, inverse gamma, Weibull's, Gumbel's, Kumaraswamy's."""
+"""Distributions of positive numbers and of extremes: log-normal, half normal, Weibull's, Gumbel's and others."""
 
 from __future__ import annotations
 
@@ -7,22 +7,89 @@ from collections.abc import Sequence
 from typing import Any
 
 from opweave.distributions import constraints
-from opweave.distributions.continuous import Gamma, Normal
-from opweave.distributions.distribution import Distribution, aten, broadcast_all
+from opweave.distributions.continuous import Exponential, Gamma, Normal, Uniform
+from opweave.distributions.distribution import aten, broadcast_all
+from opweave.distributions.transformed import ClosedForm
+from opweave.distributions.transforms import AbsTransform, AffineTransform, ExpTransform, PowerTransform
 
 #: Euler's constant.
 EULER = 0.57721566490153286060
 
 
-def uniform(like: Any, sizes: Sequence[int]) -> Any:
-    """Numbers in (0, 1), neither of them so near the ends that the logarithm of it or of its complement is infinite."""
-    tiny, eps = {"float64": (2.0**-1022, 2.0**-52), "float32": (2.0**-126, 2.0**-23)}.get(
+def limits(like: Any) -> tuple[float, float]:
+    """(the least number, how far from 1 the greatest is) of which, and of whose complements, logarithms are finite."""
+    return {"float64": (2.0**-1022, 2.0**-52), "float32": (2.0**-126, 2.0**-23)}.get(
         like._dtype.name, (2.0**-14, 2.0**-7)
     )
+
+
+def _full(like: Any, value: float) -> Any:
+    return aten.full_like.default(like, value)
+
+
+def uniform(like: Any, sizes: Sequence[int]) -> Any:
+    """Numbers in (0, 1), neither of them so near the ends that the logarithm of it or of its complement is infinite."""
+    tiny, eps = limits(like)
     return aten.rand.default(sizes, dtype=like._dtype, device=like._device).clamp(tiny, 1 - eps)
 
 
-class HalfNormal(Distribution):
+class LogNormal(ClosedForm):
+    """The distribution of the exponential of a normal number of mean `loc` and standard deviation `scale`.
+
+    Examples
+    --------
+    >>> opweave.distributions.LogNormal(opweave.tensor(0.0), opweave.tensor(1.0)).mean
+    tensor(1.6487)
+    """
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.positive  # type: ignore[assignment]
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        super().__init__(Normal(loc, scale, validate_args=False), ExpTransform(), validate_args=validate_args)
+
+    @property
+    def loc(self) -> Any:
+        """The mean of the normal numbers."""
+        return self.base_dist.loc
+
+    @property
+    def scale(self) -> Any:
+        """Their standard deviation."""
+        return self.base_dist.scale
+
+    @property
+    def mean(self) -> Any:
+        return (self.loc + self.scale**2 / 2).exp()
+
+    @property
+    def mode(self) -> Any:
+        return (self.loc - self.scale**2).exp()
+
+    @property
+    def variance(self) -> Any:
+        return (self.scale**2).expm1() * (2 * self.loc + self.scale**2).exp()
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+        return self.base_dist.rsample(sample_shape).exp()
+
+    def log_prob(self, value: Any) -> Any:
+        self._validate_sample(value)
+        logs = value.log()
+        return self.base_dist.log_prob(logs) - logs
+
+    def cdf(self, value: Any) -> Any:
+        self._validate_sample(value)
+        return self.base_dist.cdf(value.log())
+
+    def icdf(self, value: Any) -> Any:
+        return self.base_dist.icdf(value).exp()
+
+    def entropy(self) -> Any:
+        return self.base_dist.entropy() + self.loc
+
+
+class HalfNormal(ClosedForm):
     """How far from 0 normal numbers of standard deviation `scale` are.
 
     Examples
@@ -31,14 +98,16 @@ class HalfNormal(Distribution):
     tensor(1.5958)
     """
 
-    has_rsample = True
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative  # type: ignore[assignment]
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
-        (self.scale,) = broadcast_all(scale)
-        self.base_dist = Normal(0, self.scale, validate_args=False)
-        super().__init__(self.scale._sizes, validate_args=validate_args)
+        super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
+
+    @property
+    def scale(self) -> Any:
+        """The standard deviation of the normal numbers."""
+        return self.base_dist.scale
 
     @property
     def mean(self) -> Any:
@@ -70,7 +139,7 @@ class HalfNormal(Distribution):
         return self.base_dist.entropy() - math.log(2)
 
 
-class InverseGamma(Distribution):
+class InverseGamma(ClosedForm):
     """The reciprocals of numbers of a gamma distribution.
 
     Examples
@@ -79,14 +148,23 @@ class InverseGamma(Distribution):
     tensor(2.)
     """
 
-    has_rsample = True
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive  # type: ignore[assignment]
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
-        self.concentration, self.rate = broadcast_all(concentration, rate)
-        self.base_dist = Gamma(self.concentration, self.rate, validate_args=False)
-        super().__init__(self.concentration._sizes, validate_args=validate_args)
+        base = Gamma(concentration, rate, validate_args=False)
+        power = aten.full.default([], -1.0, dtype=base.rate._dtype, device=base.rate._device)
+        super().__init__(base, PowerTransform(power), validate_args=validate_args)
+
+    @property
+    def concentration(self) -> Any:
+        """The shape of the gamma distribution."""
+        return self.base_dist.concentration
+
+    @property
+    def rate(self) -> Any:
+        """The rate of the gamma distribution."""
+        return self.base_dist.rate
 
     @property
     def mean(self) -> Any:
@@ -117,7 +195,7 @@ class InverseGamma(Distribution):
         return a + self.rate.log() + a.lgamma() - (1 + a) * a.digamma()
 
 
-class Weibull(Distribution):
+class Weibull(ClosedForm):
     """Weibull's distribution: times until something fails.
 
     Examples
@@ -126,13 +204,14 @@ class Weibull(Distribution):
     tensor(2.)
     """
 
-    has_rsample = True
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive  # type: ignore[assignment]
 
     def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self.scale, self.concentration = broadcast_all(scale, concentration)
-        super().__init__(self.scale._sizes, validate_args=validate_args)
+        base = Exponential(aten.ones_like.default(self.scale), validate_args=False)
+        steps = [PowerTransform(self.concentration.reciprocal()), AffineTransform(0, self.scale)]
+        super().__init__(base, steps, validate_args=validate_args)
 
     @property
     def mean(self) -> Any:
@@ -169,7 +248,7 @@ class Weibull(Distribution):
         return EULER * (1 - inverse) + (self.scale * inverse).log() + 1
 
 
-class Gumbel(Distribution):
+class Gumbel(ClosedForm):
     """Gumbel's distribution: the greatest of many numbers.
 
     Examples
@@ -178,13 +257,15 @@ class Gumbel(Distribution):
     tensor(0.5772)
     """
 
-    has_rsample = True
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real  # type: ignore[assignment]
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc._sizes, validate_args=validate_args)
+        tiny, eps = limits(self.loc)
+        base = Uniform(_full(self.loc, tiny), _full(self.loc, 1 - eps), validate_args=False)
+        steps = [ExpTransform().inv, AffineTransform(0, -1), ExpTransform().inv, AffineTransform(self.loc, -self.scale)]
+        super().__init__(base, steps, validate_args=validate_args)
 
     @property
     def mean(self) -> Any:
@@ -221,7 +302,7 @@ class Gumbel(Distribution):
         return self.scale.log() + 1 + EULER
 
 
-class Kumaraswamy(Distribution):
+class Kumaraswamy(ClosedForm):
     """Kumaraswamy's distribution of numbers from 0 to 1: much like the beta distribution, with a closed form.
 
     Examples
@@ -230,7 +311,6 @@ class Kumaraswamy(Distribution):
     tensor(0.5000)
     """
 
-    has_rsample = True
     arg_constraints = {
         "concentration1": constraints.positive, "concentration0": constraints.positive,
     }  # fmt: skip
@@ -238,7 +318,9 @@ class Kumaraswamy(Distribution):
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
-        super().__init__(self.concentration1._sizes, validate_args=validate_args)
+        base = Uniform(_full(self.concentration0, 0.0), _full(self.concentration0, 1.0), validate_args=False)
+        powers = [PowerTransform(c.reciprocal()) for c in (self.concentration0, self.concentration1)]
+        super().__init__(base, [powers[0], AffineTransform(1, -1), powers[1]], validate_args=validate_args)
 
     def _moment(self, n: int) -> Any:
         inner = 1 + n / self.concentration1

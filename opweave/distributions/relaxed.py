@@ -9,6 +9,8 @@ from opweave.distributions import constraints
 from opweave.distributions.discrete import Binary, Categorical, one_of
 from opweave.distributions.distribution import Distribution, aten, broadcast_all
 from opweave.distributions.positive import uniform
+from opweave.distributions.transformed import ClosedForm
+from opweave.distributions.transforms import ExpTransform, SigmoidTransform
 from opweave.registry.tensor import Tensor
 
 
@@ -53,7 +55,29 @@ class LogitRelaxedBernoulli(Binary):
         return self.temperature.log() + away - 2 * away.exp().log1p()
 
 
-class RelaxedBernoulli(LogitRelaxedBernoulli):
+class _Relaxed(ClosedForm):
+    """What has a temperature, and chances that are given as `probs` or as `logits`, in the distribution below it."""
+
+    def _given_parameters(self) -> dict[str, Any]:
+        return self.base_dist._given_parameters()
+
+    @property
+    def temperature(self) -> Any:
+        """How far from the ends, or the corners, values are."""
+        return self.base_dist.temperature
+
+    @property
+    def probs(self) -> Any:
+        """The chances."""
+        return self.base_dist.probs
+
+    @property
+    def logits(self) -> Any:
+        """The logarithms of the chances, or of the odds."""
+        return self.base_dist.logits
+
+
+class RelaxedBernoulli(_Relaxed):
     """Numbers from 0 to 1 that come near the ends as the temperature falls; differentiable in the chances.
 
     Examples
@@ -62,34 +86,29 @@ class RelaxedBernoulli(LogitRelaxedBernoulli):
     tensor(-0.6931)
     """
 
+    arg_constraints = Binary.arg_constraints
     support = constraints.unit_interval  # type: ignore[assignment]
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
-        eps = 2.0**-52 if self.logits._dtype.itemsize == 8 else 2.0**-23
-        return super().rsample(sample_shape).sigmoid().clamp(eps / 4, 1 - eps)
-
-    def log_prob(self, value: Any) -> Any:
-        self._validate_sample(value)
-        x = value.log() - (-value).log1p()
-        logits, x = broadcast_all(self.logits, x)
-        away = logits - x * self.temperature
-        density = self.temperature.log() + away - 2 * away.exp().log1p()
-        return density + aten.softplus.default(-x) + aten.softplus.default(x)
+    def __init__(
+        self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        base = LogitRelaxedBernoulli(temperature, probs, logits, validate_args=validate_args)
+        super().__init__(base, SigmoidTransform(), validate_args=validate_args)
 
 
-class RelaxedOneHotCategorical(Distribution):
-    """Points of a simplex that come near its corners as the temperature falls; differentiable in the chances.
+class ExpRelaxedCategorical(Distribution):
+    """Logarithms of the points of `RelaxedOneHotCategorical`.
 
     Examples
     --------
-    >>> d = opweave.distributions.RelaxedOneHotCategorical(1.0, opweave.tensor([0.5, 0.5]))
-    >>> d.log_prob(opweave.tensor([0.5, 0.5]))
-    tensor(0.)
+    >>> d = opweave.distributions.relaxed.ExpRelaxedCategorical(1.0, opweave.tensor([0.5, 0.5]))
+    >>> d.log_prob(opweave.tensor([0.5, 0.5]).log())
+    tensor(-1.3863)
     """
 
     has_rsample = True
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
-    support = constraints.simplex  # type: ignore[assignment]
+    support = constraints.real_vector  # type: ignore[assignment]
 
     def __init__(
         self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
@@ -111,17 +130,36 @@ class RelaxedOneHotCategorical(Distribution):
 
     def _expanded(self, batch_shape: Sequence[int]) -> Any:
         wide = self._categorical.expand(batch_shape)
-        return RelaxedOneHotCategorical(self.temperature, logits=wide.logits, validate_args=False)
+        return self._own_class()(self.temperature, logits=wide.logits, validate_args=False)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         drawn = uniform(self.logits, self._extended_shape(sample_shape))
         scores = (self.logits - (-drawn.log()).log()) / self.temperature
-        return scores.softmax(-1)
+        return scores.log_softmax(-1)
 
     def log_prob(self, value: Any) -> Any:
         self._validate_sample(value)
         count = self._event_shape[0]
-        logits, logs = broadcast_all(self.logits, value.log())
+        logits, logs = broadcast_all(self.logits, value)
         size = aten.full_like.default(self.temperature, float(count)).lgamma() + self.temperature.log() * (count - 1)
-        scores = logits - logs * self.temperature
-        return (scores - scores.logsumexp(-1, keepdim=True)).sum(-1) + size - logs.sum(-1)
+        return (logits - logs * self.temperature).log_softmax(-1).sum(-1) + size
+
+
+class RelaxedOneHotCategorical(_Relaxed):
+    """Points of a simplex that come near its corners as the temperature falls; differentiable in the chances.
+
+    Examples
+    --------
+    >>> d = opweave.distributions.RelaxedOneHotCategorical(1.0, opweave.tensor([0.5, 0.5]))
+    >>> d.log_prob(opweave.tensor([0.5, 0.5]))
+    tensor(0.)
+    """
+
+    arg_constraints = ExpRelaxedCategorical.arg_constraints
+    support = constraints.simplex  # type: ignore[assignment]
+
+    def __init__(
+        self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
+        super().__init__(base, ExpTransform(), validate_args=validate_args)

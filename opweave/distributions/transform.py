@@ -10,7 +10,7 @@ from typing import Any
 
 from opweave.distributions import constraints
 from opweave.distributions.distribution import aten
-from opweave.registry.errors import ArgumentError, ShapeError, UnsupportedError
+from opweave.registry.errors import DomainError, ShapeError, UnsupportedError
 
 
 def sum_rightmost(value: Any, count: int) -> Any:
@@ -46,7 +46,7 @@ class Transform:
 
     def __init__(self, cache_size: int = 0) -> None:
         if cache_size not in (0, 1):
-            raise ArgumentError("Transform: cache_size is 0 or 1", got=repr(cache_size))
+            raise DomainError("Transform: cache_size is 0 or 1", got=repr(cache_size))
         self._cache_size = cache_size
         self._cached: tuple[Any, Any] = (None, None)
 
@@ -59,7 +59,7 @@ class Transform:
     def event_dim(self) -> int:
         """How many dimensions make one value, of both sides."""
         if self.domain.event_dim != self.codomain.event_dim:
-            raise ArgumentError("Transform: one of event_dim for both sides is not there", got=repr(self))
+            raise DomainError("Transform: one of event_dim for both sides is not there", got=repr(self))
         return self.domain.event_dim
 
     @property

@@ -16,7 +16,7 @@ from opweave.distributions.transforms import (
     sum_rightmost,
 )
 from opweave.distributions.vectors import Independent
-from opweave.registry.errors import ArgumentError, ShapeError
+from opweave.registry.errors import DomainError, ShapeError
 from opweave.registry.tensor import describe
 
 
@@ -34,7 +34,7 @@ class TransformedDistribution(Distribution):
 
     Raises
     ------
-    ArgumentError
+    DomainError
         If what is to transform is no transform.
     ShapeError
         If a transform takes values of more dimensions than there are.
@@ -50,7 +50,7 @@ class TransformedDistribution(Distribution):
     def __init__(self, base_distribution: Distribution, transforms: Any, validate_args: bool | None = None) -> None:
         self.transforms = [transforms] if isinstance(transforms, Transform) else list(transforms)
         if not all(isinstance(t, Transform) for t in self.transforms):
-            raise ArgumentError("TransformedDistribution: transforms are expected", got=repr(transforms)[:200])
+            raise DomainError("TransformedDistribution: transforms are expected", got=repr(transforms)[:200])
         whole = ComposeTransform(self.transforms)
         shape = (*base_distribution.batch_shape, *base_distribution.event_shape)
         own = len(base_distribution.event_shape)
@@ -128,7 +128,29 @@ class TransformedDistribution(Distribution):
         return f"TransformedDistribution({self.base_dist}, {self.transforms})"
 
 
-class LogisticNormal(TransformedDistribution):
+class ClosedForm(TransformedDistribution):
+    """What transforms make of another distribution, where there are formulas for densities, means and the rest."""
+
+    has_rsample = True  # type: ignore[assignment]
+
+    def _given_parameters(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.arg_constraints}
+
+    def _expanded(self, batch_shape: Sequence[int]) -> Any:
+        grown = object.__new__(self._own_class())
+        grown.__dict__.update(self.__dict__)
+        grown.__dict__.update(super()._expanded(batch_shape).__dict__)
+        # Parameters that the base does not have are kept beside it.
+        for name in self.arg_constraints:
+            if name in self.__dict__:
+                grown.__dict__[name] = self.__dict__[name].expand(batch_shape)
+        return grown
+
+    def __repr__(self) -> str:
+        return Distribution.__repr__(self)
+
+
+class LogisticNormal(ClosedForm):
     """Probabilities of n + 1 classes, made of n independent normal numbers by breaking a stick.
 
     Examples
@@ -137,7 +159,6 @@ class LogisticNormal(TransformedDistribution):
     opweave.Size([4])
     """
 
-    has_rsample = True  # type: ignore[assignment]
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
@@ -182,11 +203,11 @@ class MixtureSameFamily(Distribution):
         validate_args: bool | None = None,
     ) -> None:  # fmt: skip
         if not isinstance(mixture_distribution, Categorical):
-            raise ArgumentError(
+            raise DomainError(
                 "MixtureSameFamily: the mixture is a Categorical", got=type(mixture_distribution).__name__
             )
         if not isinstance(component_distribution, Distribution):
-            raise ArgumentError(
+            raise DomainError(
                 "MixtureSameFamily: the components are a Distribution", got=type(component_distribution).__name__
             )
         *batch, count = component_distribution.batch_shape or (0,)

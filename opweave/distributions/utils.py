@@ -9,7 +9,7 @@ from opweave.distributions.discrete import clamp_probs
 from opweave.distributions.distribution import aten, broadcast_all
 from opweave.distributions.transform import sum_rightmost as _sum_rightmost  # PyTorch's name
 from opweave.registry.autograd.mode import enable_grad
-from opweave.registry.errors import ArgumentError, ShapeError
+from opweave.registry.errors import DomainError, ShapeError
 from opweave.registry.tensor import Tensor
 
 __all__ = [
@@ -128,7 +128,7 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
 
     Raises
     ------
-    ArgumentError
+    DomainError
         If there is no such diagonal.
 
     Examples
@@ -138,7 +138,7 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     """
     n = mat.shape[-1]
     if not -n <= diag < n:
-        raise ArgumentError(f"tril_matrix_to_vec: diag must be in [{-n}, {n - 1}]", got=str(diag))
+        raise DomainError(f"tril_matrix_to_vec: diag must be in [{-n}, {n - 1}]", got=str(diag))
     return mat[..., _below(n, diag, mat.device)]
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from opweave.distributions import constraints
 from opweave.distributions.distribution import Distribution, aten
-from opweave.registry.errors import ArgumentError, ShapeError
+from opweave.distributions.exponential_family import ExponentialFamily
+from opweave.registry.errors import DomainError, ShapeError
 from opweave.registry.promote import broadcast_shapes
 from opweave.registry.tensor import describe
 
 
-class Dirichlet(Distribution):
+class Dirichlet(ExponentialFamily):
     """Points of a simplex.
 
     Examples
@@ -64,6 +65,13 @@ class Dirichlet(Distribution):
         size = c.lgamma().sum(-1) - total.lgamma()
         return size - (count - total) * total.digamma() - ((c - 1) * c.digamma()).sum(-1)
 
+    @property
+    def _natural_params(self) -> tuple[Any, ...]:
+        return (self.concentration,)
+
+    def _log_normalizer(self, x: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return x.lgamma().sum(-1) - x.sum(-1).lgamma()
+
 
 def _inverted(precision: Any) -> Any:
     """The lower factor of the inverse of a matrix."""
@@ -79,20 +87,38 @@ def factor_of(name: str, matrix: Any) -> Any:
     return aten.linalg_cholesky.default(matrix) if name == "covariance_matrix" else _inverted(matrix)
 
 
+class Derived:
+    """An attribute that is computed when it is asked for, unless an object has one of its own; `super()` finds it."""
+
+    def __init__(self, compute: Callable[[Any], Any]) -> None:
+        self.compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else self.compute(instance)
+
+
 class Factored:
-    """The other forms of a covariance that is given in one of them: each follows from `_factor`."""
+    """The other forms of a covariance that is given in one of them: each follows from the factor."""
 
-    _factor: Any
+    #: As PyTorch names it, and as classes of packages look for it.
+    _unbroadcasted_scale_tril: Any
 
-    def __getattr__(self, name: str) -> Any:
-        factor = self.__dict__.get("_factor")
-        if factor is not None and name == "scale_tril":
-            return factor
-        if factor is not None and name == "covariance_matrix":
-            return factor @ factor.mT
-        if factor is not None and name == "precision_matrix":
-            return aten.cholesky_inverse.default(factor)
-        raise AttributeError(name)
+    @Derived
+    def scale_tril(self) -> Any:
+        """The lower factor of the covariance."""
+        return self._unbroadcasted_scale_tril
+
+    @Derived
+    def covariance_matrix(self) -> Any:
+        """The covariance."""
+        factor = self._unbroadcasted_scale_tril
+        return factor @ factor.mT
+
+    @Derived
+    def precision_matrix(self) -> Any:
+        """The inverse of the covariance."""
+        return aten.cholesky_inverse.default(self._unbroadcasted_scale_tril)
 
 
 class MultivariateNormal(Factored, Distribution):
@@ -119,7 +145,7 @@ class MultivariateNormal(Factored, Distribution):
         given = {"covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril}
         present = {name: value for name, value in given.items() if value is not None}
         if len(present) != 1:
-            raise ArgumentError(
+            raise DomainError(
                 "MultivariateNormal: give one of covariance_matrix, precision_matrix, scale_tril",
                 got=", ".join(present),
             )
@@ -133,7 +159,7 @@ class MultivariateNormal(Factored, Distribution):
         matrix = matrix.expand((*batch, *matrix._sizes[-2:]))
         self.__dict__[name] = matrix
         super().__init__(batch, loc._sizes[-1:], validate_args=validate_args)
-        self._factor = factor_of(name, matrix)
+        self._unbroadcasted_scale_tril = factor_of(name, matrix)
 
     def _expanded(self, batch_shape: Sequence[int]) -> Any:
         n = self._event_shape[0]
@@ -152,21 +178,21 @@ class MultivariateNormal(Factored, Distribution):
 
     @property
     def variance(self) -> Any:
-        return (self._factor**2).sum(-1).expand((*self._batch_shape, *self._event_shape))
+        return (self._unbroadcasted_scale_tril**2).sum(-1).expand((*self._batch_shape, *self._event_shape))
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         noise = aten.randn.default(self._extended_shape(sample_shape), dtype=self.loc._dtype, device=self.loc._device)
-        return self.loc + (self._factor @ noise.unsqueeze(-1)).squeeze(-1)
+        return self.loc + (self._unbroadcasted_scale_tril @ noise.unsqueeze(-1)).squeeze(-1)
 
     def log_prob(self, value: Any) -> Any:
         self._validate_sample(value)
         away = (value - self.loc).unsqueeze(-1)
-        factor = self._factor.expand((*away._sizes[:-2], *self._factor._sizes[-2:]))
+        factor = self._unbroadcasted_scale_tril.expand((*away._sizes[:-2], *self._unbroadcasted_scale_tril._sizes[-2:]))
         scaled = aten.linalg_solve_triangular.default(factor, away, upper=False).squeeze(-1)
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + (scaled**2).sum(-1)) - self._half_log_det()
 
     def _half_log_det(self) -> Any:
-        return self._factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
     def entropy(self) -> Any:
         return 0.5 * self._event_shape[0] * (1 + math.log(2 * math.pi)) + self._half_log_det()
@@ -187,7 +213,7 @@ class Independent(Distribution):
     ) -> None:
         batch = tuple(base_distribution.batch_shape)
         if not 0 <= reinterpreted_batch_ndims <= len(batch):
-            raise ArgumentError(
+            raise DomainError(
                 "Independent: reinterpreted_batch_ndims counts dimensions of the batch",
                 got=f"{reinterpreted_batch_ndims} of {batch}",
             )

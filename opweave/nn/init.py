@@ -194,8 +194,9 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
         raise ShapeError(
             "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions", got=describe(tensor)
         )
-    field = math.prod(tensor._sizes[2:])
-    return tensor._sizes[1] * field, tensor._sizes[0] * field
+    sizes = tensor.shape  # of what is no tensor, too, but has sizes
+    field = math.prod(sizes[2:])
+    return sizes[1] * field, sizes[0] * field
 
 
 def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:

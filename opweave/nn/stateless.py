@@ -25,7 +25,9 @@ def _members(module: Any) -> dict[str, tuple[dict[str, Any], str]]:
 
 
 @contextmanager
-def _replaced(module: Any, given: Mapping[str, Any], tie_weights: bool, strict: bool) -> Iterator[None]:
+def _reparametrize_module(
+    module: Any, given: Mapping[str, Any], tie_weights: bool = False, strict: bool = False
+) -> Iterator[None]:
     """Other tensors in the places of a module's, until the block ends."""
     members = _members(module)
     unknown = [name for name in given if name not in members]
@@ -123,7 +125,7 @@ def functional_call(
             f"but got {type(parameter_and_buffer_dicts).__name__}"
         )
     arguments = () if args is None else args if isinstance(args, tuple) else (args,)
-    with _replaced(module, given, tie_weights, strict):
+    with _reparametrize_module(module, given, tie_weights, strict):
         return module(*arguments, **(kwargs or {}))
 
 

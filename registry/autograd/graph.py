@@ -18,6 +18,7 @@ from opweave.registry.autograd.saved_hooks import saved_tensors_hooks
 from opweave.registry.batched import sum_levels
 from opweave.registry.errors import AutogradError, ShapeError
 from opweave.registry.keys import ANOMALY, GRAD, state
+from opweave.registry.memory_format import contiguous_format, preserve_format
 from opweave.registry.op import ops
 from opweave.registry.spec import TensorSpec
 from opweave.registry.symbolic import demand, is_open, surely_equal
@@ -142,7 +143,10 @@ class AccumulateGrad(Node):
         recorded = not state.exclude & GRAD
         if meta.grad is None:
             if recorded:
-                meta.grad = grad if grad._strides == variable._strides else ops.aten.clone.default(grad)
+                # Always a copy: the gradient may be a view, or a tensor that a caller has.
+                is_plain = grad._strides == variable._strides or not variable.is_contiguous()
+                layout = preserve_format if is_plain else contiguous_format
+                meta.grad = ops.aten.clone.default(grad, memory_format=layout)
             else:
                 meta.grad = _owned(grad, variable)
         elif recorded:

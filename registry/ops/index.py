@@ -28,6 +28,7 @@ PACKETS = {
     "attention": "opweave::attention opweave::attention_backward",
     "batch_normalization": "native_batch_norm _batch_norm_with_update _batch_norm_no_update batch_norm",
     "cells": "lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell bilinear",
+    "cholesky_systems": "cholesky_solve/s cholesky_inverse/s",
     "columns": "im2col/s col2im/s",
     "comparison": (
         "eq/s eq_/s ne/s ne_/s lt/s lt_/s le/s le_/s gt/s gt_/s ge/s ge_/s logical_and/s logical_and_/s logical_or/s "
@@ -128,9 +129,8 @@ PACKETS = {
     "layer_normalization": "native_layer_norm native_layer_norm_backward layer_norm rms_norm",
     "linear": "matmul/s linear outer/s",
     "linear_systems": (
-        "linalg_solve_ex/n linalg_solve linalg_solve_triangular/s triangular_solve/sn cholesky_solve/s "
-        "cholesky_inverse/s linalg_lu_solve lu_solve/s linalg_inv_ex/n linalg_inv inverse/s linalg_det det/s "
-        "linalg_slogdet/n slogdet/sn logdet/s linalg_lstsq/sn"
+        "linalg_solve_ex/n linalg_solve linalg_solve_triangular/s triangular_solve/sn linalg_lu_solve lu_solve/s "
+        "linalg_inv_ex/n linalg_inv inverse/s linalg_det det/s linalg_slogdet/n slogdet/sn logdet/s linalg_lstsq/sn"
     ),
     "losses": (
         "l1_loss/s smooth_l1_loss/s huber_loss/s mse_loss/s binary_cross_entropy/s binary_cross_entropy_with_logits/s "
@@ -190,8 +190,8 @@ PACKETS = {
     "resample": "upsample_nearest2d/s upsample_bilinear2d/s",
     "resample_filters": "upsample_bicubic2d/s _upsample_bilinear2d_aa/s _upsample_bicubic2d_aa/s",
     "reshape": (
-        "view/smi _unsafe_view/smi reshape/smi contiguous/s flatten/s ravel/s unflatten/s view_as/s unfold/s "
-        "unfold_backward"
+        "view/smi _unsafe_view/smi reshape/smi to_dense/s contiguous/s flatten/s ravel/s unflatten/s view_as/s "
+        "unfold/s unfold_backward"
     ),
     "scatter": (
         "scatter/s scatter_/s scatter_add/s scatter_add_/s scatter_reduce/s scatter_reduce_/s index_add/s index_copy/s "

@@ -246,22 +246,6 @@ def triangular_solve(
     return found, aten.clone.default(wide)
 
 
-@composite("aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", outs="out")
-def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
-    """X with A X = B, from the Cholesky factor of A."""
-    check_square("cholesky_solve", input2, self)
-    L = mH(input2) if upper else input2
-    first = aten.linalg_solve_triangular.default(L, self, upper=False)
-    return aten.linalg_solve_triangular.default(mH(L), first, upper=True)
-
-
-@composite("aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor", outs="out")
-def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor:
-    """The inverse of A from its Cholesky factor."""
-    check_square("cholesky_inverse", self)
-    return cholesky_solve.body(identity_like(self, self._sizes[-1]), self, upper)
-
-
 @composite(
     "aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
     outs="out",
@@ -474,8 +458,7 @@ def linalg_lstsq(
     self: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None
 ) -> tuple[Tensor, ...]:
     """X of least norm that makes the norm of A X - B least, by singular values."""
-    outs = tuple(allocate_like(spec) for spec in _lstsq_specs(self, b, rcond, driver))
-    solution, residuals, rank, values = outs
+    solution, residuals, rank, values = (allocate_like(spec) for spec in _lstsq_specs(self, b, rcond, driver))
     vector = _is_vector_right(self, b)
     xp = self._device.xp
     right = b._array[..., None] if vector else b._array
@@ -487,14 +470,16 @@ def linalg_lstsq(
     coefficients = xp.conj(xp.swapaxes(U, -1, -2)) @ right
     found = xp.conj(xp.swapaxes(Vh, -1, -2)) @ (weights[..., None] * coefficients)
     solution._array[...] = found[..., 0] if vector else found
-    if residuals.ndim > 1 or residuals._sizes != (0,):
+    if driver in ("gelsd", "gelss") and not kept.all():  # which find the rank; there are residuals of full rank alone
+        residuals = allocate_like(spec_of((0,), residuals._dtype, residuals))
+    elif residuals.ndim > 1 or residuals._sizes != (0,):
         left = self._array @ found - right
         residuals._array[...] = (xp.abs(left) ** 2).sum(-2)
     if rank._sizes != (0,):
         rank._array[...] = kept.sum(-1)
     if values._sizes != (0,):
         values._array[...] = S
-    return outs
+    return solution, residuals, rank, values
 
 
 def _lstsq_backward(grads: Any, self: Tensor, b: Tensor, needs: Any, result: Tensor) -> tuple[Any, Any]:
@@ -586,8 +571,6 @@ def _(make: Make) -> Samples:
 
 
 for _decl in (
-    cholesky_inverse,
-    cholesky_solve,
     inverse,
     linalg_inv,
     linalg_inv_ex,

@@ -300,6 +300,9 @@ def bernoulli_each(self: Tensor, *, generator: Any) -> Tensor:
     return happens(fill(chances(self), "uniforms", generator), self, self._dtype)
 
 
+bernoulli_each.writes_any_type = True
+
+
 def _normal_spec(
     mean: float, std: float, size: Any, generator: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> TensorSpec:

@@ -135,6 +135,12 @@ def reshape(self: Tensor, shape: Sizes) -> Tensor:
     return ops.aten._unsafe_view.default(ops.aten.clone.default(self, memory_format=contiguous_format), list(full))
 
 
+@composite("aten::to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor")
+def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
+    """The tensor itself, whose elements are all there, in the dtype that is said."""
+    return self if dtype is None or dtype is self._dtype else ops.aten._to_copy.default(self, dtype=dtype)
+
+
 @composite("aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)")
 def contiguous(self: Tensor, memory_format: Any = contiguous_format) -> Tensor:
     if is_in_format(self._sizes, self._strides, memory_format):

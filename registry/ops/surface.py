@@ -15,7 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from opweave.registry import binding, constructor, dtypes, families, overriding, random_generator, replay, subclasses
+from opweave.registry import (
+    binding,
+    constructor,
+    dtypes,
+    families,
+    older_forms,
+    overriding,
+    random_generator,
+    replay,
+    subclasses,
+)
 from opweave.registry.autograd import surface as autograd_surface
 from opweave.registry.errors import DomainError, DTypeError, UnsupportedError
 from opweave.registry.memory_format import strided
@@ -39,7 +49,8 @@ _REFUSED = {"set_": "x = other.view(sizes)"}
 
 # Functions whose aten op has another signature than the function of the package, or none.
 _NOT_FUNCTIONS = {"copy", "zero", "normal_functional", "uniform", "numpy_T", "matrix_H", "mT", "mH", "index",
-                  "native_layer_norm_backward", "nll_loss_forward", "native_group_norm_backward", "sym_numel",
+                  "to_dense", "native_layer_norm_backward", "nll_loss_forward",
+                  "native_group_norm_backward", "sym_numel",
                   "sym_is_contiguous", "sym_size", "sym_stride", "sym_storage_offset",
                   "nll_loss_backward", "mse_loss", "cross_entropy_loss", "nll_loss", "linear", "silu", "elu",
                   "leaky_relu", "mish", "hardtanh", "relu6", "hardswish",
@@ -114,12 +125,24 @@ def _operand(value: Any) -> Any:
     return NotImplemented
 
 
+def _foreign(packet: OpOverloadPacket, self: Tensor, other: Any) -> Any:
+    """What an object that is no tensor makes of being the second operand; NotImplemented if it is not asked, either."""
+    others = overriding.foreign((other,), {})
+    if not others:
+        return NotImplemented
+    try:
+        return overriding.overridden(packet, others, (self, other), {})
+    except overriding.NoImplementation:
+        return NotImplemented
+
+
 def _binary(packet: OpOverloadPacket, overload: str = "Tensor", swap: bool = False) -> Callable[[Tensor, Any], Any]:
     def forward(self: Tensor, other: Any) -> Any:
         if not isinstance(other, Tensor) and type(other) not in (int, float):
-            other = _operand(other)
-            if other is NotImplemented:
-                return NotImplemented
+            known = _operand(other)
+            if known is NotImplemented:
+                return _foreign(packet, self, other)
+            other = known
         return getattr(packet, overload)._entry(self, other)  # two arguments always bind
 
     def reflected(self: Tensor, other: Any) -> Any:
@@ -135,6 +158,15 @@ def _unary(packet: OpOverloadPacket) -> Callable[[Tensor], Tensor]:
 
     method.of_packet = packet  # type: ignore[attr-defined]  # its docstring follows from it
     return method
+
+
+def _assigned(part: Callable[[Tensor], Tensor]) -> Callable[[Tensor, Any], None]:
+    """What `x.real = value` does: it writes to the elements."""
+
+    def assign(self: Tensor, value: Any) -> None:
+        subscript.setitem(part(self), ..., value)
+
+    return assign
 
 
 def _divided(self: Tensor, other: Any) -> Any:
@@ -259,6 +291,8 @@ def _type(self: Tensor, dtype: Any = None) -> Any:
                 f"type: invalid type {dtype!r}", got=describe(self), hint=f"an opweave.dtype, or {place}DoubleTensor"
             )
         return copies.to(self, named)
+    if dtype is Tensor:  # the type of tensors that none is said for
+        dtype = creation.get_default_dtype()
     return copies.to(self, getattr(dtype, "_dtype", dtype))
 
 
@@ -273,8 +307,8 @@ def _view(self: Tensor, *args: Any, dtype: Any = None, size: Any = None) -> Tens
     """
     if size is not None:
         return ops.aten.view.default(self, size)
-    if dtype is not None or (len(args) == 1 and isinstance(args[0], dtypes.DType)):
-        return ops.aten.view.dtype(self, dtype or args[0])
+    if dtype is not None or (len(args) == 1 and isinstance(args[0], (dtypes.DType, type))):
+        return ops.aten.view.dtype(self, dtypes.as_dtype(args[0] if dtype is None else dtype, "view"))
     size = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
     return ops.aten.view.default(self, size)
 
@@ -393,6 +427,14 @@ def _own_names() -> set[str]:
     return {name for kind in Tensor.__mro__ for name in vars(kind)}
 
 
+_OLDER = {
+    "add": older_forms.scaled("alpha", 1), "sub": older_forms.scaled("alpha", 1),
+    "addcmul": older_forms.scaled("value", 2), "addcdiv": older_forms.scaled("value", 2),
+    **dict.fromkeys(("addmm", "addmv", "addr", "addbmm", "baddbmm"), older_forms.product),
+}  # fmt: skip
+older_forms.FORMS.update((name + suffix, form) for name, form in _OLDER.items() for suffix in ("", "_"))
+
+
 def _refused(name: str, instead: str) -> Callable[..., Any]:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         raise UnsupportedError(
@@ -410,7 +452,9 @@ def _bind(name: str, value: Any) -> None:
     """Make something an attribute of `Tensor`; what computes may be replayed."""
     if isinstance(value, property) and value.fget is not None:
         methods.append(replay.Function(value.fget))
-        value = property(methods[-1], doc=value.__doc__ or "")  # else it would ask for what is made when asked for
+        value = property(
+            methods[-1], value.fset, doc=value.__doc__ or ""
+        )  # else it would ask for what is made when asked for
     elif isinstance(value, (types.FunctionType, binding.Awaited)) and name != "__setitem__":  # which gives nothing
         methods.append(replay.Function(value))
         value = methods[-1]
@@ -448,7 +492,8 @@ def bind() -> None:
     for name, instead in _REFUSED.items():
         setattr(Tensor, name, _refused(name, instead))
     for name, (opname, text) in _PROPERTIES.items():
-        _bind(name, property(_unary(getattr(ops.aten, opname)), doc=text))
+        part = _unary(getattr(ops.aten, opname))
+        _bind(name, property(part, _assigned(part) if name in ("real", "imag") else None, doc=text))
         taken.add(name)
     for packet in list(registry.packets.values()):
         name = packet.opname
@@ -472,7 +517,11 @@ def _as_called(packet: Any) -> Any:
     """What Python calls an op by: the function of the package, else the method."""
     if packet.namespace != "aten":
         return packet
-    found = functions().get(packet.opname) or vars(Tensor).get(packet.opname) or packet
+    name = packet.opname
+    for prefix in _MODULES:
+        if name.startswith(prefix):
+            return functions_of(prefix[:-1]).get(name.removeprefix(prefix), packet)
+    found = functions().get(name) or vars(Tensor).get(name) or packet
     return found.__get__ if type(found) is property else found
 
 
@@ -480,6 +529,7 @@ def _as_called(packet: Any) -> Any:
 _MODULES = ("linalg_", "special_", "fft_")
 
 
+@functools.cache
 def functions_of(module: str) -> dict[str, Any]:
     """The functions of a module of the package, by name: those of the ops that begin with its name."""
     prefix = f"{module}_"

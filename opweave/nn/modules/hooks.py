@@ -46,9 +46,12 @@ class Hooked:
     #: modules have hooks.
     _hooked = False
     _hooks_of_all = OF_ALL
-    _forward_pre_hooks: Mapping[int, tuple[Hook, bool]] = _NONE
-    #: Hook, whether it takes kwargs, whether it is called after an error too.
-    _forward_hooks: Mapping[int, tuple[Hook, bool, bool]] = _NONE
+    _forward_pre_hooks: Mapping[int, Hook] = _NONE
+    _forward_hooks: Mapping[int, Hook] = _NONE
+    #: Beside these, by their numbers: which hooks take kwargs, and which are called after an error too.
+    _forward_pre_hooks_with_kwargs: Mapping[int, bool] = _NONE
+    _forward_hooks_with_kwargs: Mapping[int, bool] = _NONE
+    _forward_hooks_always_called: Mapping[int, bool] = _NONE
     _backward_pre_hooks: Mapping[int, Hook] = _NONE
     _backward_hooks: Mapping[int, Hook] = _NONE
     #: Those of the older kind, which see the gradients of one node.
@@ -84,7 +87,8 @@ class Hooked:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_compiled_call"}
 
-    def _add_hook(self, store: str, hook: Any, prepend: bool = False) -> RemovableHandle:
+    def _add_hook(self, store: str, hook: Hook, prepend: bool = False, **marks: bool) -> RemovableHandle:
+        """Add a hook to a store, and its number to the stores beside that one whose marks it has."""
         held = self.__dict__.get(store)
         if held is None:
             held = self.__dict__[store] = OrderedDict()
@@ -92,6 +96,8 @@ class Hooked:
         held[handle.id] = hook
         if prepend:
             held.move_to_end(handle.id, last=False)
+        for mark in (name for name, is_marked in marks.items() if is_marked):
+            self.__dict__.setdefault(f"{store}_{mark}", {})[handle.id] = True
         self.__dict__["_hooked"] = True
         return handle
 
@@ -109,7 +115,7 @@ class Hooked:
         with_kwargs : bool
             Whether it gets the keyword arguments.
         """
-        return self._add_hook("_forward_pre_hooks", (hook, with_kwargs), prepend)
+        return self._add_hook("_forward_pre_hooks", hook, prepend, with_kwargs=with_kwargs)
 
     def register_forward_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
@@ -127,7 +133,7 @@ class Hooked:
         always_call : bool
             Call it where `forward` raises, too, with None for the output.
         """
-        return self._add_hook("_forward_hooks", (hook, with_kwargs, always_call), prepend)
+        return self._add_hook("_forward_hooks", hook, prepend, with_kwargs=with_kwargs, always_called=always_call)
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_output)` before gradients go back through the module; it may return others."""
@@ -177,13 +183,15 @@ class _Call:
         before_back = [*of_all.backward_pre.values(), *module._backward_pre_hooks.values()]
         back = [*of_all.backward.values(), *module._backward_hooks.values()]
         at_node = [*of_all.node.values(), *module._node_hooks.values()]
-        for hook, with_kwargs in (*of_all.forward_pre.values(), *module._forward_pre_hooks.values()):
+        for hook, with_kwargs in of_all.forward_pre.values():
             self._before(hook, with_kwargs)
+        for number, hook in [*module._forward_pre_hooks.items()]:
+            self._before(hook, number in module._forward_pre_hooks_with_kwargs)
         passage = _Backward(module, back, before_back) if back or before_back else None
         if passage is not None:
             self.args = passage.enter(self.args)
         self.result = module.forward(*self.args, **self.kwargs)
-        for number, (hook, with_kwargs, _) in (*of_all.forward.items(), *module._forward_hooks.items()):
+        for number, hook, with_kwargs, _ in self._hooks_after():
             self._called.add(number)
             self._after(hook, with_kwargs)
         if passage is not None:
@@ -191,6 +199,13 @@ class _Call:
         if at_node:
             self._hook_node(at_node)
         return self.result
+
+    def _hooks_after(self) -> list[tuple[int, Hook, bool, bool]]:
+        """Each with its number, whether it takes kwargs, and whether it is called after an error too."""
+        module = self.module
+        found = [(number, *about) for number, about in module._hooks_of_all.forward.items()]
+        kwargs, always = module._forward_hooks_with_kwargs, module._forward_hooks_always_called
+        return found + [(n, hook, n in kwargs, n in always) for n, hook in module._forward_hooks.items()]
 
     def _before(self, hook: Hook, with_kwargs: bool) -> None:
         if with_kwargs:
@@ -214,8 +229,7 @@ class _Call:
 
     def after_error(self) -> None:
         """Call the hooks that are always called and were not yet."""
-        of_all = self.module._hooks_of_all
-        for number, (hook, with_kwargs, always) in (*of_all.forward.items(), *self.module._forward_hooks.items()):
+        for number, hook, with_kwargs, always in self._hooks_after():
             if always and number not in self._called:
                 try:
                     self._after(hook, with_kwargs)

@@ -96,6 +96,9 @@ class Module(Hooked, Stateful):
 
     # ---- attributes --------------------------------------------------------------------------------------------------
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)  # found before `__getattr__` of a subclass, which may need what is not there yet
+
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
         held = own.get("_parameters", ())
@@ -484,11 +487,12 @@ class Module(Hooked, Stateful):
 
     def cpu(self) -> Self:
         """Move all parameters and buffers to main memory, in place."""
-        return self.to("cpu")
+        return self._apply(lambda t: t.cpu())
 
     def cuda(self, device: int | str | Device | None = None) -> Self:
         """Move all parameters and buffers to a CUDA device, in place."""
-        return self.to(f"cuda:{device}" if isinstance(device, int) else device or "cuda")
+        place = f"cuda:{device}" if isinstance(device, int) else device or "cuda"
+        return self._apply(lambda t: t.cuda(place))
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Move to a device without the elements, which are then undefined."""

@@ -238,7 +238,7 @@ def is_pruned(module: Module) -> bool:
     False
     """
     return any(
-        isinstance(hook, BasePruningMethod) for each in module.modules() for hook, _ in each._forward_pre_hooks.values()
+        isinstance(hook, BasePruningMethod) for each in module.modules() for hook in each._forward_pre_hooks.values()
     )
 
 

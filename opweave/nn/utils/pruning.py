@@ -147,7 +147,7 @@ def _copied(mask: Tensor) -> Tensor:
 
 def pruning_hooks(module: Module, name: str) -> list[tuple[int, BasePruningMethod]]:
     return [
-        (number, hook) for number, (hook, _) in module._forward_pre_hooks.items()
+        (number, hook) for number, hook in module._forward_pre_hooks.items()
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name
     ]  # fmt: skip
 

@@ -42,7 +42,7 @@ class SpectralNorm:
 
 def _hooks(module: Module, name: str) -> list[int]:
     return [
-        number for number, (hook, _) in module._forward_pre_hooks.items()
+        number for number, hook in module._forward_pre_hooks.items()
         if isinstance(hook, SpectralNorm) and hook.name == name
     ]  # fmt: skip
 
@@ -120,7 +120,7 @@ def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
     found = _hooks(module, name)
     if not found:
         raise ValueError(f"spectral_norm of '{name}' not found in {module}")
-    hook = module._forward_pre_hooks[found[0]][0]
+    hook: Any = module._forward_pre_hooks[found[0]]
     with no_grad():
         weight = hook.compute_weight(module, False)
     delattr(module, name)

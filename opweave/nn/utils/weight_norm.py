@@ -33,7 +33,7 @@ class WeightNorm:
 
 def _hooks(module: Module, name: str) -> list[int]:
     return [
-        number for number, (hook, _) in module._forward_pre_hooks.items()
+        number for number, hook in module._forward_pre_hooks.items()
         if isinstance(hook, WeightNorm) and hook.name == name
     ]  # fmt: skip
 
@@ -93,7 +93,7 @@ def remove_weight_norm(module: Any, name: str = "weight") -> Any:
     found = _hooks(module, name)
     if not found:
         raise ValueError(f"weight_norm of '{name}' not found in {module}")
-    hook = module._forward_pre_hooks[found[0]][0]
+    hook: Any = module._forward_pre_hooks[found[0]]
     weight = hook.compute_weight(module).detach()
     for end in ("", "_g", "_v"):
         delattr(module, name + end)

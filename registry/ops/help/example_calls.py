@@ -99,6 +99,7 @@ conj | x = T([1 + 2j]) | x
 conj_physical | x = T([1 + 2j]) | x
 constant_pad_nd | V | x, [1, 2], 0.5
 contiguous | M | x
+to_dense | M | x
 conv1d | L; y = T([[[1.0, -1.0]]]) | x, y
 conv2d | Q; y = opweave.ones(1, 1, 2, 2) | x, y, stride=2
 conv3d | C; y = opweave.ones(1, 1, 2, 2, 2) | x, y

@@ -87,6 +87,8 @@ class Kind:
     autocast: Mapping[str, CastPolicy] = {}
     #: Whether numbers may stand for its tensors.
     takes_numbers: ClassVar[bool] = False
+    #: Whether `out=` may have any element type, to which results are converted.
+    writes_any_type: bool = False
     #: Whether the body is its decomposition.
     is_composite: ClassVar[bool] = False
     #: What a compiled graph has in its place, written with other ops; None for an op that is what kernels are made of.

@@ -162,7 +162,7 @@ class WritingDecl(Decl):
         name = self.op.opname
         if not isinstance(target, Tensor):
             raise ArgumentError(f"{name}: what is written to must be a tensor", got=describe(target))
-        if not can_cast(dtype, target._dtype):
+        if not can_cast(dtype, target._dtype) and not self.functional.decl.writes_any_type:
             raise DTypeError(
                 f"{name}: result type {dtype.name} cannot be written to {target._dtype.name}", got=describe(target),
                 hint="use the functional form, or convert the tensor first",

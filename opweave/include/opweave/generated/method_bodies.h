@@ -804,6 +804,7 @@ inline Tensor Tensor::tensordot(const Tensor& other, IntArrayRef dims_self, IntA
 inline Tensor Tensor::threshold(const Scalar& threshold, const Scalar& value) const { static detail::HostOp op("aten::threshold"); return detail::Call(op).t((*this)).s(threshold).s(value).tensor(); }
 inline Tensor& Tensor::threshold_(const Scalar& threshold, const Scalar& value) const { static detail::HostOp op("aten::threshold_"); detail::Call(op).t((*this)).s(threshold).s(value).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::tile(IntArrayRef dims) const { static detail::HostOp op("aten::tile"); return detail::Call(op).t((*this)).l(dims).tensor(); }
+inline Tensor Tensor::to_dense(std::optional<ScalarType> dtype, std::optional<bool> masked_grad) const { static detail::HostOp op("aten::to_dense"); return detail::Call(op).t((*this)).d(dtype).arg(masked_grad).tensor(); }
 inline std::tuple<Tensor, Tensor> Tensor::topk(int64_t k, int64_t dim, bool largest, bool sorted) const { static detail::HostOp op("aten::topk"); return detail::Call(op).t((*this)).i(k).i(dim).b(largest).b(sorted).tensors2(); }
 inline Tensor Tensor::trace() const { static detail::HostOp op("aten::trace"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::transpose(int64_t dim0, int64_t dim1) const { static detail::HostOp op("aten::transpose.int"); return detail::Call(op).t((*this)).i(dim0).i(dim1).tensor(); }

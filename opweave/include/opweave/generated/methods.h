@@ -802,6 +802,7 @@ Tensor tensordot(const Tensor& other, IntArrayRef dims_self, IntArrayRef dims_ot
 Tensor threshold(const Scalar& threshold, const Scalar& value) const;
 Tensor& threshold_(const Scalar& threshold, const Scalar& value) const;
 Tensor tile(IntArrayRef dims) const;
+Tensor to_dense(std::optional<ScalarType> dtype = std::nullopt, std::optional<bool> masked_grad = std::nullopt) const;
 std::tuple<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true) const;
 Tensor trace() const;
 Tensor transpose(int64_t dim0, int64_t dim1) const;
