@@ -21,6 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opweave.registry.described import Document, Signed
+from opweave.registry.interrupts import let_through
 
 #: What was written down before it was another number holds no longer; native code reads it, so it is never freed.
 epoch = ctypes.c_int64(0)
@@ -145,7 +146,8 @@ class Function(Replayable):
             count()
         try:
             return self.__wrapped__(*args, **kwargs)
-        except (TypeError, AttributeError):
+        except (TypeError, AttributeError) as error:
+            let_through(error)
             call = instead[0](self, args, kwargs)
             if call is None:
                 raise
