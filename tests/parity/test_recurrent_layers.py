@@ -179,6 +179,13 @@ def test_stretches_of_packed_sequences(name: str, native_calls: list[Any]) -> No
         assert rows <= 2 * sum(lengths)
 
 
+def test_packed_sequences_of_another_width() -> None:
+    _, ours = _pair("GRU", "float32", 3, 4)
+    packed = opweave.nn.utils.rnn.pack_padded_sequence(opweave.randn(5, 2, 7), [5, 2])
+    with pytest.raises(ShapeError, match=r"GRU: input.size\(-1\) must be equal to input_size. Expected 3"):
+        ours(packed)
+
+
 def test_packed_sequences_beside_inference_mode() -> None:
     _, ours = _pair("LSTM", "float32", 3, 4, bidirectional=True)
     packed = opweave.nn.utils.rnn.pack_padded_sequence(opweave.randn(5, 3, 3), [5, 3, 2])

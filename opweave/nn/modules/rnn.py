@@ -159,6 +159,13 @@ class RNNBase(Module):
                 hint=f"Convert input: input.to({weight._dtype}), or convert model: model.to({input._dtype})",
             )  # fmt: skip
 
+    def _check_width(self, input: Tensor) -> None:
+        if input._sizes[-1] != self.input_size:
+            raise ShapeError(
+                f"{type(self).__name__}: input.size(-1) must be equal to input_size. Expected {self.input_size}",
+                got=describe(input), hint=f"nn.{type(self).__name__}({input._sizes[-1]}, {self.hidden_size})",
+            )  # fmt: skip
+
     def _layer(
         self, steps: list[Tensor], joined: Tensor, own: tuple[Any, ...], state: tuple[Tensor, ...], reverse: bool
     ) -> tuple[list[Tensor], tuple[Tensor, ...]]:
@@ -273,11 +280,7 @@ class RNNBase(Module):
             return self._packed(input, state)
         if input.ndim not in (2, 3):
             raise ShapeError(f"{type(self).__name__}: expected input of 2 or 3 dimensions", got=describe(input))
-        if input._sizes[-1] != self.input_size:
-            raise ShapeError(
-                f"{type(self).__name__}: input.size(-1) must be equal to input_size. Expected {self.input_size}",
-                got=describe(input), hint=f"nn.{type(self).__name__}({input._sizes[-1]}, {self.hidden_size})",
-            )  # fmt: skip
+        self._check_width(input)
         if input._sizes[1 if self.batch_first and input.ndim == 3 else 0] == 0:
             raise ShapeError(
                 f"{type(self).__name__}: Expected sequence length to be larger than 0 in RNN", got=describe(input)
@@ -305,6 +308,7 @@ class RNNBase(Module):
         return output, last if self.mode == "LSTM" else last[0]
 
     def _packed(self, input: PackedSequence, state: tuple[Tensor, ...] | None) -> tuple[Any, Any]:
+        self._check_width(input.data)
         counts = [int(n) for n in input.batch_sizes.tolist()]
         if state is None:
             state = self._zeros(counts[0], input.data)
