@@ -32,7 +32,7 @@ from opweave.registry.described import Document, Signed
 from opweave.registry.errors import ArgumentError, AutogradError, DTypeError
 from opweave.registry.keys import GRAD, PYTHON_BIT, state
 from opweave.registry.op import ops
-from opweave.registry.overriding import as_called, instead
+from opweave.registry.overriding import called_by_function
 from opweave.registry.packet import OpOverloadPacket
 from opweave.registry.promote import can_cast
 from opweave.registry.python_dispatch import tensors_in
@@ -158,16 +158,9 @@ def _given(packet: OpOverloadPacket, form: str) -> Callable[..., Any]:
     def tupled(*args: Any, **kwargs: Any) -> Any:
         if type(kwargs.get("out")) in (list, tuple):
             return write(packet.opname, kwargs.pop("out"), packet(*args, **kwargs), args, kwargs)
-        found: Any = None
-        call = None
-        try:
-            found = packet.called(args, kwargs)
-        except ArgumentError:
-            call = instead(as_called[0](packet), args, kwargs)
-            if call is None:
-                raise
-        if call is not None:
-            return call()
+        found, is_whole = called_by_function(packet, args, kwargs)
+        if is_whole:
+            return found
         return tuple(found) if type(found) is list else found
 
     tupled.__name__ = packet.opname

@@ -145,6 +145,17 @@ def instead(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> 
 replay.instead.append(instead)
 
 
+def called_by_function(packet: Any, args: Any, kwargs: dict[str, Any]) -> tuple[Any, bool]:
+    """What an op gives to the function that stands for it, and whether that is an object's answer to the function."""
+    try:
+        return packet.called(args, kwargs), False
+    except ArgumentError:
+        call = instead(as_called[0](packet), args, kwargs)
+        if call is None:
+            raise
+    return call(), True  # whose own errors have nothing to do with that one
+
+
 def called(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
     """A call of a function, of which modes and the arguments are asked."""
     others = overriding(args, kwargs)

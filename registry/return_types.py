@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from opweave.registry.errors import ArgumentError
-from opweave.registry.overriding import as_called, instead
+from opweave.registry.overriding import called_by_function
 from opweave.registry.packet import OpOverloadPacket
 from opweave.registry.tensor import describe
 
@@ -67,16 +67,9 @@ def named(packet: OpOverloadPacket) -> Callable[..., Any]:
         elif len(args) > 1 and type(args[1]) in (int, bool, str) and kwargs.get("out") is not None:
             # By position that is no operand of an overload with one result, which takes a tensor.
             raise ArgumentError(f"{packet}: out= must be {len(names(packet))} tensors", got=describe(kwargs["out"]))
-        found: Any = None
-        call = None
-        try:
-            found = packet.called(args, kwargs)
-        except ArgumentError:
-            call = instead(as_called[0](packet), args, kwargs)
-            if call is None:
-                raise
-        if call is not None:
-            return call()
+        found, is_whole = called_by_function(packet, args, kwargs)
+        if is_whole:
+            return found
         if type(found) not in (tuple, list):
             return found
         return classes[name]._make([tuple(part) if type(part) is list else part for part in found])
