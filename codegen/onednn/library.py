@@ -25,7 +25,6 @@ MAJOR = 3
 
 #: `dnnl_data_type_t`.
 TYPES = {dtypes.bfloat16: 2, dtypes.float32: 3}
-FLOAT32 = TYPES[dtypes.float32]
 #: `dnnl_format_tag_any`: the library says how data should lie.
 _ANY = 1
 _CPU, _IN_ORDER, _USER, _SUCCESS = 1, 1, 1, 0
@@ -192,13 +191,13 @@ class Library:
         """The description of the sum of so many that lie alike, in their order."""
         scales = (ctypes.c_float * count)(*[1.0] * count)
         given = (ctypes.c_void_p * count)(*[of] * count)
-        return self._described("dnnl_sum_primitive_desc_create", _pointer(to), count, scales, given, engine_first=True)
+        return self._described("dnnl_sum_primitive_desc_create", _pointer(to), count, scales, given)
 
     def primitive(self, described: Handle) -> Handle:
         """What can be run."""
         return self._made("dnnl_primitive_create", _pointer(described))
 
-    def _described(self, name: str, *args: Any, engine_first: bool = True) -> Handle:
+    def _described(self, name: str, *args: Any) -> Handle:
         return self._made(name, _pointer(self.engine), *args, _pointer(self._attributes))
 
     def _made(self, name: str, *args: Any) -> Handle:
