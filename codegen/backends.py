@@ -43,6 +43,8 @@ class Target:
         Elements of a reduction from which splitting pays for a second kernel.
     lane_accumulators : bool
         Whether a looped reduction accumulates in lanes (a tile) or in one number a row.
+    past : int or None
+        Bytes of a result from which it is written past the caches.
     """
 
     flat: int
@@ -56,11 +58,21 @@ class Target:
     programs: int
     split_at: int
     lane_accumulators: bool
+    past: int | None = None
+
+
+def _last_cache() -> int:
+    """Bytes of the processor's last cache, 0 where the system does not say."""
+    try:
+        text = Path("/sys/devices/system/cpu/cpu0/cache/index3/size").read_text()
+        return int(text.strip().removesuffix("K")) << 10
+    except (OSError, ValueError):
+        return 0
 
 
 CPU = Target(
     flat=8192, work=3 << 17, square=(128, 16), whole_row=16384, bundle=2048, chunk=4096, columns=1024, column_rows=8,
-    programs=16, split_at=1 << 16, lane_accumulators=False,
+    programs=16, split_at=1 << 16, lane_accumulators=False, past=max(1 << 23, _last_cache() // 4),
 )  # fmt: skip
 CUDA = Target(
     flat=1024, work=1 << 20, square=(32, 32), whole_row=8192, bundle=1024, chunk=2048, columns=32, column_rows=64,

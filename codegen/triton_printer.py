@@ -382,7 +382,10 @@ class Printer:
             mask = f"{inside} & {mask}" if mask else inside
         if store.accumulate:
             value = f"tl.load({pointer}, {mask}) + {_grouped(self.names[store.value])}"
-        self.line(f"tl.store({pointer}, {value}{', ' + mask if mask else ''})", store.label, store.site)
+        rest = f", {mask}" if mask else ""
+        if store in self.schedule.past:
+            rest += ', cache_modifier=".cs"'
+        self.line(f"tl.store({pointer}, {value}{rest})", store.label, store.site)
 
     # ---- reductions ------------------------------------------------------------------------------------------------
 

@@ -421,8 +421,9 @@ class _Builder:
         shifts: Mapping[Buffer, int] = {}
         if self.device.type == "cpu" and not into:
             nest, shifts = rebase(nest)
-        stages = plan(nest, backend_of(self.device).schedule)
         places = {b: self._operands(arg) for b, arg in zip(nest.inputs, node.args, strict=True)}
+        again = frozenset(nest.outputs[i] for i, local in into.items() if local in places.values())
+        stages = plan(nest, backend_of(self.device).schedule, again)
         # What is allocated here is aligned; where inputs and results of opaque ops lie is not known.
         aligned = {b for b, arg in zip(nest.inputs, node.args, strict=True) if is_result(arg)}
         aligned |= {buffer for i, buffer in enumerate(nest.outputs) if i not in into}

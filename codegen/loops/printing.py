@@ -125,4 +125,5 @@ def print_schedule(schedule: Schedule) -> str:
     parts += [f"a program has one {_axes(schedule.scalars)}"] if schedule.scalars else []
     parts += [f"loops {_axes(schedule.loops)}"] if schedule.loops else []
     parts += ["accumulates in lanes"] if schedule.looped and schedule.lane_accumulators else []
+    parts += [f"{', '.join(store.buffer.name for store in schedule.past)} past the caches"] if schedule.past else []
     return "; ".join(parts)

@@ -21,13 +21,14 @@ All numbers that depend on the device stand in a `Target`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from opweave.codegen.backends import Target
 from opweave.codegen.loops.axes import join_reduced
-from opweave.codegen.loops.nest import LoopNest
+from opweave.codegen.loops.nest import LoopNest, Store
 from opweave.codegen.loops.printing import print_schedule
-from opweave.codegen.loops.values import Extern, Load, Prim, Read
+from opweave.codegen.loops.values import Buffer, Extern, Load, Prim, Read
 from opweave.registry.dataclass import dataclass
 from opweave.registry.scalar import UNARY_FLOAT
 from opweave.tracer.loops.index import Axis, Index
@@ -100,6 +101,8 @@ class Schedule:
         The lane that reductions run along.
     lane_accumulators : bool
         See `Target`.
+    past : tuple of Store
+        What is written past the caches.
     """
 
     lanes: tuple[Lane, ...]
@@ -107,6 +110,7 @@ class Schedule:
     loops: tuple[Axis, ...]
     reduced_lane: Lane | None
     lane_accumulators: bool
+    past: tuple[Store, ...] = ()
 
     @property
     def digits(self) -> list[tuple[Size, Axis | Lane]]:
@@ -128,7 +132,7 @@ class Schedule:
         return print_schedule(self)
 
 
-def choose(nest: LoopNest, target: Target) -> tuple[LoopNest, Schedule]:
+def choose(nest: LoopNest, target: Target, again: frozenset[Buffer] = frozenset()) -> tuple[LoopNest, Schedule]:
     """How one kernel computes a nest, whose reduced axes may have been joined for it.
 
     Parameters
@@ -137,7 +141,27 @@ def choose(nest: LoopNest, target: Target) -> tuple[LoopNest, Schedule]:
         What to compute.
     target : Target
         The device's numbers.
+    again : frozenset of Buffer
+        Outputs whose memory is an input's.
     """
+    nest, schedule = _tiled(nest, target)
+    past = tuple(s for s in nest.stores if s.buffer not in again and _goes_past(nest, s, target))
+    return nest, replace(schedule, past=past) if past else schedule
+
+
+def _goes_past(nest: LoopNest, store: Store, target: Target) -> bool:
+    """Whether a result fills the caches, so that all that it does there is to make room for itself.
+
+    A processor reads each line that it is to write a part of, which takes a third of the time of what reads and writes
+    as much. What is read in place is there already.
+    """
+    buffer = store.buffer
+    if target.past is None or store.more is not None or store.accumulate or buffer in nest.inputs:
+        return False
+    return hint(product(buffer.sizes)) * buffer.dtype.itemsize >= target.past
+
+
+def _tiled(nest: LoopNest, target: Target) -> tuple[LoopNest, Schedule]:
     if not nest.reduced:
         return nest, _pointwise(nest, target)
     if nest.scatters:

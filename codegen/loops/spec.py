@@ -104,6 +104,9 @@ def _schedule_faults(nest: LoopNest, schedule: Schedule) -> Iterator[str]:
     across = {*schedule.loops, *([schedule.reduced_lane.axis] if schedule.reduced_lane is not None else [])}
     if across != set(nest.reduced):
         yield "what it reduces along are other axes than the nest's"
+    for store in schedule.past:
+        if store not in nest.stores or store.buffer in nest.inputs:
+            yield f"it writes {store.buffer.name} past the caches, which it reads or does not write"
     for lane in lanes:
         size = lane.axis.size
         if lane.block < 1 or lane.block & (lane.block - 1):

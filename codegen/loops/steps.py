@@ -15,6 +15,7 @@ from opweave.codegen.loops.lowering import record
 from opweave.codegen.loops.nest import LoopNest
 from opweave.codegen.loops.parts import find_parts, in_parts
 from opweave.codegen.loops.schedule import Schedule, choose
+from opweave.codegen.loops.values import Buffer
 from opweave.tracer.graph import Graph
 
 _log = logging.getLogger("opweave.loops")
@@ -49,7 +50,7 @@ def lower(region: Graph, *, wide: bool = False) -> LoopNest:
     return nest
 
 
-def plan(nest: LoopNest, target: Target) -> list[tuple[LoopNest, Schedule]]:
+def plan(nest: LoopNest, target: Target, again: frozenset[Buffer] = frozenset()) -> list[tuple[LoopNest, Schedule]]:
     """Kernels, in order, that compute a nest.
 
     Parameters
@@ -58,6 +59,8 @@ def plan(nest: LoopNest, target: Target) -> list[tuple[LoopNest, Schedule]]:
         What to compute.
     target : Target
         The device's numbers.
+    again : frozenset of Buffer
+        Outputs whose memory is an input's.
 
     Returns
     -------
@@ -65,10 +68,10 @@ def plan(nest: LoopNest, target: Target) -> list[tuple[LoopNest, Schedule]]:
         One kernel, or two where a long reduction is split over programs; then the first one's outputs are inputs of the
         second.
     """
-    kernels = [(nest, *choose(nest, target))]
+    kernels = [(nest, *choose(nest, target, again))]
     parts = find_parts(nest, kernels[0][2], target)
     if parts is not None:
-        kernels = [(_checked("parts", half), *choose(half, target)) for half in in_parts(nest, *parts)]
+        kernels = [(_checked("parts", half), *choose(half, target, again)) for half in in_parts(nest, *parts)]
     for half, stage, schedule in kernels:
         _checked("join", stage, half)
         if spec.checks:

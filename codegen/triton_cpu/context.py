@@ -172,6 +172,10 @@ class Context:
         """A literal in every lane."""
         return splat(value, elem, self.width)
 
+    def goes_past(self, store: Op) -> bool:
+        """Whether a kernel says that a store is to go past the caches, and the machine can."""
+        return self.features.streams and store.attr("cacheModifier") == "cs"
+
     def position(self, x: Lanes) -> Operand:
         """The scalar of lane 0 of a uniform or affine value."""
         if x.kind != "affine":

@@ -199,7 +199,7 @@ def prepare_store(cx: Context, op: Op, idx: Indices) -> Store | None:
     value = at(cx, op.operands[1], idx)
     pointer = at(cx, op.operands[0], idx)
     span = cx.width > 1 and pointer.kind == "affine" and pointer.stride == SIZE[value.elem] and mask.is_true
-    return Store(op, idx, pointer, value, mask, span and cx.features.streams and op.attr("cacheModifier") == "cs")
+    return Store(op, idx, pointer, value, mask, span and cx.goes_past(op))
 
 
 def emit_store(cx: Context, store: Store, past: bool | None = None) -> None:

@@ -31,6 +31,8 @@ from opweave.registry.triton.ttir import Block, Op, Value
 
 #: Bytes of a row for which the beginning counts, and which stay in the nearer caches until they are needed.
 _SHORTEST, _LONGEST = 1 << 10, 1 << 14
+#: Bytes ahead that a loop asks for which only reads and writes past the caches.
+_AHEAD = 1 << 11
 #: Addresses that one loop asks for.
 _MOST = 8
 #: Loops behind one that are looked at.
@@ -52,11 +54,14 @@ class Soon:
         Whether it is the next program that needs it, at the place that this is for that one.
     written : bool
         Whether it will be written.
+    away : int
+        Bytes from there to what is asked for.
     """
 
     pointer: Value
     following: bool
     written: bool
+    away: int = 0
 
 
 def soon(cx: Context, values: Sequence[Value], stores: Sequence[Op], here: Indices, extent: int) -> tuple[Soon, ...]:
@@ -81,7 +86,7 @@ def soon(cx: Context, values: Sequence[Value], stores: Sequence[Op], here: Indic
     made = cx.tree([*values, *(op.operands[1] for op in stores)])
     cost = _cost(made)
     if cost < EXPENSIVE:
-        return ()
+        return _near(cx, strides, own, stores, shape, here, extent)
     behind = (op for op in root.block.ops if op.pos > root.pos and _reads_tensors(op) and op not in stores)
     later = [*itertools.islice(behind, _MOST_LATER)]
     ahead = {p: w for op in later for p, w in _accesses(cx, op.operands, [op] if op.name == "tt.store" else [])}
@@ -94,13 +99,25 @@ def soon(cx: Context, values: Sequence[Value], stores: Sequence[Op], here: Indic
     return tuple(chosen[:_MOST])
 
 
+def _near(
+    cx: Context, strides: Strides, own: dict[Value, bool], stores: Sequence[Op], shape: tuple[int, ...], here: Indices,
+    extent: int,
+) -> tuple[Soon, ...]:  # fmt: skip
+    """What a loop that waits for memory alone reads some steps further on, where it writes past the caches."""
+    if not any(cx.goes_past(op) for op in stores):
+        return ()
+    read = (Soon(p, False, False, _AHEAD) for p, written in own.items() if not written and p.type.dims == shape)
+    return tuple(s for s in read if _is_address(cx, s.pointer) and _is_neighbourly(strides, s.pointer, here))[:_MOST]
+
+
 def _accesses(cx: Context, values: Sequence[Value], stores: Sequence[Op]) -> Iterator[tuple[Value, bool]]:
     """Pointers of the loads that evaluating values leads to, and of stores, and whether it is a store."""
     for v in cx.tree([*values, *(op.operands[1] for op in stores)]):
         if v.op is not None and v.op.name == "tt.load":
             yield v.op.operands[0], False
     for op in stores:
-        yield op.operands[0], True
+        if not cx.goes_past(op):
+            yield op.operands[0], True
 
 
 def _reads_tensors(op: Op) -> bool:
@@ -229,7 +246,7 @@ def addresses(cx: Context, asked: Sequence[Soon], here: Indices) -> list[tuple[L
     for s in asked:
         lanes = cx.affine(s.pointer, here)
         assert lanes is not None and cx.root is not None
-        away = _drift(cx, cx.em, s.pointer, cx.root.block) if s.following else 0
+        away = _drift(cx, cx.em, s.pointer, cx.root.block) if s.following else s.away
         assert away is not None
         found.append((Lanes("affine", cx.em.offset(lanes.value, away), "ptr", lanes.stride, lanes.origin), s))
     return found

@@ -278,6 +278,18 @@ sum
     )
 
 
+def test_text_of_a_result_that_fills_the_caches():
+    """What is added to in place, or read, is in them already."""
+
+    def f(a, b):
+        return aten.add.Tensor(a, b), aten.sum.dim_IntList(a, [-1])
+
+    target = dataclasses.replace(small_target(), past=4 * 64 * 96)
+    text = "\n".join(str(schedule) for _, schedule in plan(nest_of(f, (64, 96), (64, 96)), target))
+    assert text == "tile ROWS 16 of i0 (grid) x COLS 128 of r0 (whole); 4 programs; out0 past the caches"
+    assert "past" not in "\n".join(str(s) for _, s in plan(nest_of(f, (64, 95), (64, 95)), target))
+
+
 # ---- steps -----------------------------------------------------------------------------------------------------------
 
 
@@ -514,6 +526,9 @@ def test_schedules_are_checked():
         "what it reduces along are other axes than the nest's": dataclasses.replace(good, reduced_lane=rows),
         "it loops along j<6, which is not reduced": dataclasses.replace(
             good, lanes=(rows, dataclasses.replace(columns, role="loop"))
+        ),
+        "it writes x past the caches, which it reads or does not write": dataclasses.replace(
+            good, past=(dataclasses.replace(nest.stores[0], buffer=X),)
         ),
     }
     for message, schedule in faults.items():

@@ -334,6 +334,8 @@ def test_stores_past_the_caches(dtype: type, bits: int) -> None:
         np.testing.assert_array_equal(out, want)
     text = compiled(streamed, x, out, 5, BLOCK=256, features_=features)[2].llvm_ir
     assert ("!nontemporal" in text) == ("sfence" in text) == features.streams
+    # What is read is asked for ahead: nothing else is waited for.
+    assert ("@llvm.prefetch.p0" in text) == features.streams
 
 
 @triton.jit
