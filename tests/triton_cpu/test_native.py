@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import llvmlite.binding
+import numpy as np
 import pytest
 
 from opweave.codegen import blas, native
@@ -114,3 +115,25 @@ done:
         numbers = (ctypes.c_int64 * 3)(5, 6, 7)
         assert f(ctypes.addressof(numbers), 3) == 7
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("kind", "places"), [("load", "ptr"), ("gather", "<8 x ptr>")])
+def test_untuned_functions_read_under_masks(kind: str, places: str) -> None:
+    """Where the machine has no masked loads of `half` numbers, LLVM would end the process."""
+    of = "p0" if kind == "load" else "v8p0"
+    text = f"""
+declare <8 x half> @llvm.masked.{kind}.v8f16.{of}({places}, <8 x i1>, <8 x half>)
+define void @f(ptr %p, ptr %q, i8 %bits) {objects.UNTUNED} {{
+  %mask = bitcast i8 %bits to <8 x i1>
+  %all = getelementptr half, ptr %p, <8 x i64> <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
+  %read = call <8 x half> @llvm.masked.{kind}.v8f16.{of}({places} align 2 {"%p" if kind == "load" else "%all"},
+                                                        <8 x i1> %mask, <8 x half> zeroinitializer)
+  store <8 x half> %read, ptr %q, align 2
+  ret void
+}}
+"""
+    loaded = objects.load(llvm.compile_object(text, level=objects.AS_IS), ("f",))
+    f = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint8)(loaded.address("f"))
+    given, found = (np.arange(1, 9, dtype=np.float16) for _ in range(2))
+    f(given.ctypes.data, found.ctypes.data, 0b10010110)
+    assert found.tolist() == [0, 2, 3, 0, 5, 0, 0, 8]
