@@ -44,6 +44,7 @@ with _deferred(patient=False), _uncollected():
         exchange as _exchange,
         families as _families,
         folders as _folders,
+        native_bodies as _native_bodies,
         plain_launches as _plain_launches,  # noqa: F401  # looks for Triton when a mode becomes active
         replay as _replay,
         rows as _rows,
@@ -134,6 +135,7 @@ with _deferred(patient=False), _uncollected():
         _exchange.make_table.supply(lambda: _load_heavy("opweave.codegen.native.exchange").table())
         _scalar.native.supply(lambda name, x: _load_heavy("opweave.codegen.eager_math").apply(name, x))
         _scalar.ufunc.supply(lambda name: _load_heavy("opweave.codegen.eager_math").ufunc(name))
+        _native_bodies.compiled.supply(lambda *args: _load_heavy("opweave.codegen.eager_math").of_body(*args))
         _scalar.convert.supply(lambda x, out: _load_heavy("opweave.codegen.half_casts").convert(x, out))
         _scalar.turn.supply(lambda x, out: _load_heavy("opweave.codegen.turning").turn(x, out))
         _rows.native.supply(lambda *args: _load_heavy("opweave.codegen.rows").run(*args))
