@@ -32,6 +32,14 @@ def _supply_draws(philox: _typing.Any) -> None:
     philox.native.supply(lambda *args: _load_heavy("opweave.codegen.eager_random").fill(*args))
 
 
+def _supply_distances(distance: _typing.Any) -> None:
+    distance.native.supply(lambda *args: _load_heavy("opweave.codegen.distances").run(*args))
+
+
+def _supply_running(cumulative: _typing.Any) -> None:
+    cumulative.native.supply(lambda *args: _load_heavy("opweave.codegen.running").run(*args))
+
+
 def _supply_convolutions(convolution: _typing.Any) -> None:
     convolution.native.supply(lambda *args: _load_heavy("opweave.codegen.convolution").convolve(*args))
 
@@ -143,7 +151,8 @@ with _deferred(patient=False), _uncollected():
         _combining.native_within.supply(lambda *args: _load_heavy("opweave.codegen.combining").within(*args))
         _families.when_run(
             matmul=_supply_products, convolution=_supply_convolutions, grid_sampling=_supply_sampling,
-            philox=_supply_draws, recurrent_layers=_supply_layers,
+            philox=_supply_draws, recurrent_layers=_supply_layers, distance=_supply_distances,
+            cumulative=_supply_running,
         )  # fmt: skip
     if _os.environ.get("OPWEAVE_LOGS"):  # kernels are compiled and launched without the compiler, too
         _importlib.import_module("opweave.runtime.logging")
