@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from opweave.registry.rows import RowProgram
 
 #: Functions by what they are in LLVM: of one number, of several, and to truths.
-FORMULAS = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "erf", "fmod", "floor_divide")
+FORMULAS = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "erf", "fmod", "remainder", "floor_divide",
+            "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh")  # fmt: skip
 INTRINSICS = {"sqrt": "sqrt", "abs": "fabs", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint"}
 COMPARISONS = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge", "==": "oeq", "!=": "une"}
 #: What is kept for a later pass.

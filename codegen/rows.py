@@ -22,8 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from opweave.codegen import half_casts
-from opweave.codegen.instructions import formulas
+from opweave.codegen import bodies, half_casts
 from opweave.codegen.instructions.arithmetic import F32
 from opweave.codegen.instructions.emit import Emitter, float_literal, splat, suffix, vector
 from opweave.codegen.instructions.operands import I32, I64, PTR, VOID, ZEROS, Constant, Operand, Register
@@ -278,8 +277,8 @@ class Writer:
 
     def apply(self, v: Value, args: list[Operand]) -> Operand:
         f, em, kind = self.f, self.em, v.kind
-        if kind in FORMULAS:
-            return getattr(formulas, kind)(f, *args)
+        if kind in FORMULAS or kind in bodies.known:
+            return bodies.apply(kind, f, args)
         if kind in INTRINSICS:
             return f.intrinsic(INTRINSICS[kind], *args)
         if kind in COMPARISONS:

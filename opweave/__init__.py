@@ -32,6 +32,14 @@ def _supply_draws(philox: _typing.Any) -> None:
     philox.native.supply(lambda *args: _load_heavy("opweave.codegen.eager_random").fill(*args))
 
 
+def _supply_distances(distance: _typing.Any) -> None:
+    distance.native.supply(lambda *args: _load_heavy("opweave.codegen.distances").run(*args))
+
+
+def _supply_running(cumulative: _typing.Any) -> None:
+    cumulative.native.supply(lambda *args: _load_heavy("opweave.codegen.running").run(*args))
+
+
 def _supply_convolutions(convolution: _typing.Any) -> None:
     convolution.native.supply(lambda *args: _load_heavy("opweave.codegen.convolution").convolve(*args))
 
@@ -44,6 +52,7 @@ with _deferred(patient=False), _uncollected():
         exchange as _exchange,
         families as _families,
         folders as _folders,
+        native_bodies as _native_bodies,
         plain_launches as _plain_launches,  # noqa: F401  # looks for Triton when a mode becomes active
         replay as _replay,
         rows as _rows,
@@ -134,6 +143,7 @@ with _deferred(patient=False), _uncollected():
         _exchange.make_table.supply(lambda: _load_heavy("opweave.codegen.native.exchange").table())
         _scalar.native.supply(lambda name, x: _load_heavy("opweave.codegen.eager_math").apply(name, x))
         _scalar.ufunc.supply(lambda name: _load_heavy("opweave.codegen.eager_math").ufunc(name))
+        _native_bodies.compiled.supply(lambda *args: _load_heavy("opweave.codegen.eager_math").of_body(*args))
         _scalar.convert.supply(lambda x, out: _load_heavy("opweave.codegen.half_casts").convert(x, out))
         _scalar.turn.supply(lambda x, out: _load_heavy("opweave.codegen.turning").turn(x, out))
         _rows.native.supply(lambda *args: _load_heavy("opweave.codegen.rows").run(*args))
@@ -141,7 +151,8 @@ with _deferred(patient=False), _uncollected():
         _combining.native_within.supply(lambda *args: _load_heavy("opweave.codegen.combining").within(*args))
         _families.when_run(
             matmul=_supply_products, convolution=_supply_convolutions, grid_sampling=_supply_sampling,
-            philox=_supply_draws, recurrent_layers=_supply_layers,
+            philox=_supply_draws, recurrent_layers=_supply_layers, distance=_supply_distances,
+            cumulative=_supply_running,
         )  # fmt: skip
     if _os.environ.get("OPWEAVE_LOGS"):  # kernels are compiled and launched without the compiler, too
         _importlib.import_module("opweave.runtime.logging")

@@ -180,19 +180,41 @@ def erf_of_array(x: np.ndarray[Any, Any], out: np.ndarray[Any, Any] | None = Non
 ufunc: Hook[[str], np.ufunc | None] = Hook()
 #: Functions of NumPy's that are computed by the formulas that kernels have.
 OWN = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh")
+#: The same by way of float64, of float32 alone.
+OWN_SINGLE = ("tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh")
+#: What NumPy calls functions.
+RENAMED = {
+    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
+    "atan2": "arctan2", "round": "rint", "neg": "negative",
+}  # fmt: skip
+#: Those of `OWN` of two numbers, of floats as they are.
+OWN_BINARY = ("fmod", "remainder", "floor_divide")
 #: Their names, of those that were asked for.
 own_names: dict[Any, str] = {}
 
 
 def elementary(name: str) -> np.ufunc:
-    """The function of one of `OWN` names: of float32 with the bits that kernels give, if there is native code."""
+    """The function of one of `OWN` or `OWN_SINGLE` names: with the bits that kernels give, if there is native code."""
+    found = _own(name)
+    return getattr(np, RENAMED.get(name, name)) if found is None else found
+
+
+def _own(name: str) -> np.ufunc | None:
     found = None if ufunc.call is None else ufunc.call(name)
-    if found is None:
-        return getattr(np, name)
-    own_names[found] = name
+    if found is not None:
+        own_names[found] = name
     return found
 
 
+def of_floats(name: str, a: Any, b: Any) -> np.ufunc | None:
+    """The function of one of `OWN_BINARY` names, if that is native code for these operands, one of them an array."""
+    types = {x.dtype for x in (a, b) if hasattr(x, "dtype")}
+    if len(types) != 1 or not types <= _FLOATS or not all(hasattr(x, "dtype") or type(x) is float for x in (a, b)):
+        return None
+    return _own(name)
+
+
+_FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 #: Writes the elements of the first array into the second, one of them of a half type; False where it cannot.
 convert: Hook[[np.ndarray[Any, Any], np.ndarray[Any, Any]], bool] = Hook()
 #: Elements from which on `convert` is worth being called.
@@ -259,23 +281,18 @@ def _halves(xp: Any, x: Any) -> tuple[Any, Any]:
 class ArrayScalars(Scalars):
     """Evaluates a body on whole arrays of one array module (NumPy or CuPy)."""
 
-    _RENAMED = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
-                "atanh": "arctanh", "round": "rint", "neg": "negative"}  # fmt: skip
-
     def __init__(self, xp: Any):
         self.xp = xp
-        for name in ("sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh",
-                     "abs", "neg", "isnan", "isinf", "isfinite", "signbit", "logical_not", "maximum",
-                     "minimum"):  # fmt: skip
-            setattr(self, name, getattr(xp, self._RENAMED.get(name, name)))
-        self.atan2 = xp.arctan2
+        for name in ("sqrt", "sin", "cos", "abs", "neg", "isnan", "isinf", "isfinite", "signbit", "logical_not",
+                     "maximum", "minimum"):  # fmt: skip
+            setattr(self, name, getattr(xp, RENAMED.get(name, name)))
         self.conj = xp.conjugate
 
     def __getattr__(self, name: str) -> Any:
         """Functions that native code may compute, which is loaded when one of them is first called for."""
-        if name not in OWN:
+        if name not in OWN and name not in OWN_SINGLE:
             return super().__getattr__(name)
-        found = elementary(name) if self.xp is np else getattr(self.xp, name)
+        found = elementary(name) if self.xp is np else getattr(self.xp, RENAMED.get(name, name))
         setattr(self, name, found)
         return found
 
@@ -370,10 +387,19 @@ class ArrayScalars(Scalars):
         return self._integral("rint", x)
 
     def fmod(self, a: Value, b: Value) -> Value:
+        own = self._of_floats("fmod", a, b)
+        if own is not None:
+            return own(a, b)
         _check_divisor(self.xp, a, b)
         return self.xp.fmod(a, b)
 
+    def _of_floats(self, name: str, a: Value, b: Value) -> np.ufunc | None:
+        return of_floats(name, a, b) if self.xp is np else None
+
     def remainder(self, a: Value, b: Value) -> Value:
+        own = self._of_floats("remainder", a, b)
+        if own is not None:
+            return own(a, b)
         _check_divisor(self.xp, a, b)
         if _kind_of(self.xp, a, b) != "f":
             return self.xp.remainder(a, b)
@@ -384,6 +410,9 @@ class ArrayScalars(Scalars):
         return self.xp.where((rest < 0) & (b > 0) | (rest > 0) & (b < 0), rest + b, rest)
 
     def floor_divide(self, a: Value, b: Value) -> Value:
+        own = self._of_floats("floor_divide", a, b)
+        if own is not None:
+            return own(a, b)
         _check_divisor(self.xp, a, b)
         result = self.xp.floor_divide(a, b)
         if result.dtype.kind != "f" or self.xp is np:

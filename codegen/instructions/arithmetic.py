@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opweave.codegen.instructions.emit import Emitter, float_literal, splat, vector
-from opweave.codegen.instructions.operands import Operand, Register
+from opweave.codegen.instructions.operands import Constant, LLVMType, Operand, Register
 
 
 class Floats:
@@ -19,6 +19,7 @@ class Floats:
 
     def __init__(self, em: Emitter, elem: str, width: int, has_fma: bool = True) -> None:
         self.em, self.elem, self.width = em, elem, width
+        self.has_fma = has_fma
         self._fma = "fma" if has_fma else "fmuladd"
         self.type, self.mask = vector(elem, width), vector("i1", width)
 
@@ -72,16 +73,18 @@ class Floats:
             p = self.fma(p, x, self.const(c))
         return p
 
+    # -- on the bits
 
-class F32(Floats):
-    """f32 arithmetic, and what works on its bits."""
+    @property
+    def int_elem(self) -> str:
+        return "i" + self.elem[1:]
 
-    def __init__(self, em: Emitter, width: int, has_fma: bool = True) -> None:
-        super().__init__(em, "f32", width, has_fma)
-        self.int_type = vector("i32", width)
+    @property
+    def int_type(self) -> LLVMType:
+        return vector(self.int_elem, self.width)
 
     def int_const(self, x: int) -> Operand:
-        return splat(x, "i32", self.width)
+        return splat(x, self.int_elem, self.width)
 
     def int_op(self, name: str, a: Operand, b: Operand) -> Register:
         return self.em.inst(f"{name} {self.int_type} {a}, {b}")
@@ -97,3 +100,60 @@ class F32(Floats):
 
     def from_bits(self, x: Operand) -> Register:
         return self.em.inst(f"bitcast {self.int_type} {x} to {self.type}")
+
+    # -- truths
+
+    def both(self, a: Operand, b: Operand) -> Register:
+        return self.em.inst(f"and {self.mask} {a}, {b}")
+
+    def either(self, a: Operand, b: Operand) -> Register:
+        return self.em.inst(f"or {self.mask} {a}, {b}")
+
+    def some(self, mask: Operand) -> Operand:
+        """Whether it is true in any lane."""
+        if self.width == 1:
+            return mask
+        lanes = self.em.inst(f"bitcast {self.mask} {mask} to i{self.width}")
+        return self.em.inst(f"icmp ne i{self.width} {lanes}, 0")
+
+    # -- the C library
+
+    def by_library(self, function: str, where: Operand, found: Operand, *args: Operand) -> Operand:
+        """What a function of the C library gives where a mask is true, in other lanes what was found.
+
+        `frem` is C's fmod: what LLVM knows of a call of that name is wrong where a divisor is NaN.
+        """
+        em = self.em
+        out = em.slot(self.type, found)
+
+        def call() -> None:
+            result: Operand = Constant("poison")
+            scalar = vector(self.elem, 1)
+            for lane in range(self.width):
+                one = [a if self.width == 1 else em.inst(f"extractelement {self.type} {a}, i64 {lane}") for a in args]
+                if function == "frem":
+                    value = em.inst(f"frem {scalar} {one[0]}, {one[1]}")
+                else:
+                    value = em.call(scalar, function, [(scalar, x) for x in one])
+                if self.width == 1:
+                    result = value
+                else:
+                    result = em.inst(f"insertelement {self.type} {result}, {scalar} {value}, i64 {lane}")
+            em.line(f"store {self.type} {self.select(where, result, found)}, ptr {out}")
+
+        em.when(self.some(where), call)
+        return em.inst(f"load {self.type}, ptr {out}")
+
+
+class F32(Floats):
+    """f32 arithmetic."""
+
+    def __init__(self, em: Emitter, width: int, has_fma: bool = True) -> None:
+        super().__init__(em, "f32", width, has_fma)
+
+
+class F64(Floats):
+    """f64 arithmetic."""
+
+    def __init__(self, em: Emitter, width: int, has_fma: bool = True) -> None:
+        super().__init__(em, "f64", width, has_fma)

@@ -6,7 +6,8 @@ coefficients are near-minimax (Chebyshev) fits on the interval each comment name
 
 from __future__ import annotations
 
-from opweave.codegen.instructions.arithmetic import F32, Floats
+from opweave.codegen.instructions import formulas64
+from opweave.codegen.instructions.arithmetic import F32, F64, Floats
 from opweave.codegen.instructions.emit import splat, vector
 from opweave.codegen.instructions.operands import Operand
 
@@ -222,10 +223,23 @@ def fmod(f: F32, a: Operand, b: Operand) -> Operand:
     return f.intrinsic("copysign", em.inst(f"fptrunc {wide.type} {found} to {f.type}"), a)
 
 
-def floor_divide(f: F32, a: Operand, b: Operand) -> Operand:
+def _rest(f: F32 | F64, a: Operand, b: Operand) -> Operand:
+    return fmod(f, a, b) if isinstance(f, F32) else formulas64.fmod(f, a, b)
+
+
+def remainder(f: F32 | F64, a: Operand, b: Operand) -> Operand:
+    """The rest that has the divisor's sign; a zero has the dividend's."""
+    zero = f.const(0.0)
+    rest = _rest(f, a, b)
+    below = f.both(f.compare("olt", rest, zero), f.compare("ogt", b, zero))
+    above = f.both(f.compare("ogt", rest, zero), f.compare("olt", b, zero))
+    return f.select(f.either(below, above), f.add(rest, b), rest)
+
+
+def floor_divide(f: F32 | F64, a: Operand, b: Operand) -> Operand:
     """floor(a / b), as Python has it for floats: by the remainder, since a quotient may round to a whole number."""
     zero, one = f.const(0.0), f.const(1.0)
-    rest, quotient = fmod(f, a, b), f.div(a, b)
+    rest, quotient = _rest(f, a, b), f.div(a, b)
     below = f.compare("olt", f.mul(f.intrinsic("copysign", one, rest), f.intrinsic("copysign", one, b)), zero)
     exact = f.div(f.sub(a, rest), b)
     inexact = f.em.inst(f"and {f.mask} {below}, {f.compare('one', rest, zero)}")

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opweave.codegen.instructions.arithmetic import F32
+from opweave.codegen.instructions import formulas, formulas64
+from opweave.codegen.instructions.arithmetic import F32, F64
 from opweave.codegen.instructions.emit import (
     FLOAT8,
     FLOATS,
@@ -22,7 +23,6 @@ from opweave.codegen.instructions.emit import (
     suffix,
     vector,
 )
-from opweave.codegen.instructions.formulas import fmod
 from opweave.codegen.instructions.operands import FALSE, I1, POISON, Operand, Register
 from opweave.codegen.triton_cpu.context import Context, pointee_size, splat_literal
 from opweave.codegen.triton_cpu.float8 import decode, encode
@@ -144,15 +144,11 @@ def _remf(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
 
 
 def remainder_of(cx: Context, args: list[Lanes]) -> Lanes:
-    """C's fmod of f32 or f64, of which the second is the instruction, which is a call for each lane.
-
-    LLVM takes a call of that name to give no NaN where the dividend is finite and the divisor not zero, and forgets
-    that a divisor may be NaN.
-    """
-    if args[0].elem != "f32":
-        return binary(cx, "frem", args)
+    """C's fmod of f32 or f64."""
     w, (a, b) = cx.operands(args)
-    return cx.like(args, fmod(F32(cx.em, w, cx.features.fma), a, b), "f32")
+    if args[0].elem == "f64":
+        return cx.like(args, formulas64.fmod(F64(cx.em, w, cx.features.fma), a, b), "f64")
+    return cx.like(args, formulas.fmod(F32(cx.em, w, cx.features.fma), a, b), "f32")
 
 
 def scalar_calls(cx: Context, name: str, elem: str, width: int, values: Sequence[Operand]) -> Operand:

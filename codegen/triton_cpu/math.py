@@ -1,7 +1,7 @@
 """Elementary functions, inline.
 
-Those of f32 are the formulas of `codegen/instructions/formulas.py`. f16 and bf16 are computed in f32. f64, and what
-has no formula there, calls libm lane by lane.
+Those of f32 and f64 are the formulas of `codegen/instructions/formulas.py` and `formulas64.py`. f16 and bf16 are
+computed in f32. What has no formula there calls libm lane by lane.
 
 libdevice functions (`__nv_expf`, `__nv_pow`, ...) are in libdevice.py.
 """
@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from opweave.codegen.instructions import formulas
-from opweave.codegen.instructions.arithmetic import F32, Floats
+from opweave.codegen.instructions import doubled, formulas, formulas64
+from opweave.codegen.instructions.arithmetic import F32, F64, Floats
 from opweave.codegen.instructions.operands import I1, Operand
 from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.elementwise import cast, from_f32, intrinsic, remainder_of, scalar_calls, widened
@@ -40,11 +40,15 @@ def _trigonometric(quarter: int, libm: str) -> Callable[[Context, F32, Operand],
     return rule
 
 
-_F32: dict[str, Callable[[F32, Operand], Operand]] = {
+_F32: dict[str, Callable[..., Operand]] = {
     name: getattr(formulas, name)
     for name in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "erf", "rsqrt")
-}  # fmt: skip
+} | doubled.FUNCTIONS  # fmt: skip
 _F32_BRANCHING = {"sin": _trigonometric(0, "sinf"), "cos": _trigonometric(1, "cosf")}
+_F64: dict[str, Callable[[F64, Operand], Operand]] = {
+    name: getattr(formulas64, name)
+    for name in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "erf", "sin", "cos")
+}  # fmt: skip
 _ROUNDING = {
     "sqrt": "sqrt", "fabs": "fabs", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint",
     "nearbyint": "rint", "round": "round", "fma": "fma", "copysign": "copysign", "fmax": "maxnum",
@@ -72,9 +76,11 @@ def apply(cx: Context, op: Op, name: str, args: list[Lanes]) -> Lanes:
         return from_f32(cx, remainder_of(cx, wide), args[0].elem)
     w, values = cx.operands(wide)
     if elem == "f32" and name in _F32:
-        result = _F32[name](F32(cx.em, w, cx.features.fma), values[0])
+        result = _F32[name](F32(cx.em, w, cx.features.fma), *values)
     elif elem == "f32" and name in _F32_BRANCHING:
         result = _F32_BRANCHING[name](cx, F32(cx.em, w, cx.features.fma), values[0])
+    elif elem == "f64" and name in _F64:
+        result = _F64[name](F64(cx.em, w, cx.features.fma), values[0])
     elif name == "rsqrt":
         result = formulas.rsqrt(Floats(cx.em, elem, w), values[0])
     elif name in _LIBM:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -82,26 +83,37 @@ def _even_means(total: Tensor, counts: Sizes, sizes: Sizes) -> Tensor:
     return total
 
 
+@functools.cache
+def _segments(count: int, size: int) -> tuple[int, ...]:
+    """The windows as `reduceat` takes them, which may overlap: each is the first of two segments."""
+    ends = [_ends(count, size, o, int.__floordiv__) for o in range(count)]
+    return tuple([end for pair in ends for end in pair][:-1])
+
+
 def _eager_sums(xp: Any, array: Any, sizes: Sizes) -> Any:
-    """`_even_sums` of an array, one dimension after the other."""
-    for number, count in enumerate(sizes):
+    """`_even_sums` of an array, one dimension after the other, the last one first."""
+    for number, count in reversed(list(enumerate(sizes))):
         axis = array.ndim - len(sizes) + number
         size = array.shape[axis]
+        if count == size:
+            continue
         if count and size % count == 0:
             shape = (*array.shape[:axis], count, size // count, *array.shape[axis + 1 :])
             array = array.reshape(shape).sum(axis=axis + 1, dtype=array.dtype)
-            continue
-        start, stop = _ends(count, size, xp.arange(count), lambda a, b: a // max(b, 1))
-        total = xp.zeros((*array.shape[:axis], count, *array.shape[axis + 1 :]), array.dtype)
-        line = (-1, *(1,) * (array.ndim - axis - 1))
-        for tap in range(_longest(count, size)):
-            at = start + tap
-            part = xp.take(array, xp.minimum(at, size - 1), axis=axis)
-            total += xp.where((at < stop).reshape(line), part, array.dtype.type(0))
-        array = total
+        elif not count or not array.size:
+            array = xp.zeros((*array.shape[:axis], count, *array.shape[axis + 1 :]), array.dtype)
+        elif count > size:  # windows of one element or two
+            start, stop = _ends(count, size, xp.arange(count), lambda a, b: a // b)
+            first, last = xp.take(array, start, axis=axis), xp.take(array, stop - 1, axis=axis)
+            several = (stop - start > 1).reshape(-1, *(1,) * (array.ndim - axis - 1))
+            array = xp.where(several, first + last, first)
+        else:
+            found = xp.add.reduceat(array, xp.asarray(_segments(count, size)), axis=axis, dtype=array.dtype)
+            array = found[(slice(None),) * axis + (slice(None, None, 2),)]
     return array
 
 
+@functools.lru_cache(256)
 def _eager_lengths(xp: Any, counts: Sizes, sizes: Sizes, dtype: Any) -> Any:
     ends = [_ends(n, size, xp.arange(n), lambda a, b: a // max(b, 1)) for n, size in zip(counts, sizes, strict=True)]
     return outer_product(xp, [stop - start for start, stop in ends]).astype(dtype)
@@ -126,7 +138,7 @@ def _declare_adaptive(spatial: int) -> tuple[CompositeDecl, CompositeDecl, Compo
         source = computed(self)
         with np.errstate(all="ignore"):
             total = _eager_sums(xp, source, output_size)
-            found = total / _eager_lengths(xp, output_size, self._sizes[-spatial:], source.dtype)
+            found = total / _eager_lengths(xp, tuple(output_size), self._sizes[-spatial:], source.dtype)
         return stored(sizes, self._dtype, self, found, format_for(self))
 
     @composite(
@@ -156,7 +168,7 @@ def _declare_adaptive(spatial: int) -> tuple[CompositeDecl, CompositeDecl, Compo
         image = self._sizes[-spatial:]
         grad = computed(grad_output)
         with np.errstate(all="ignore"):
-            part = grad / _eager_lengths(xp, counts, image, grad.dtype)
+            part = grad / _eager_lengths(xp, tuple(counts), image, grad.dtype)
             # An element is in the windows that it would be the mean of if the sizes were the other way round.
             found = _eager_sums(xp, part, image)
         return stored(self._sizes, self._dtype, self, found, format_for(self))
@@ -208,25 +220,41 @@ def adaptive_avg_pool1d(self: Tensor, output_size: Sizes) -> Tensor:
 # ---- maximum to a size ---------------------------------------------------------------------------------------------
 
 
-def _eager_maxima(xp: Any, array: Any, sizes: Sizes) -> tuple[Any, Any]:
-    """(maxima, places) one dimension after the other, the last one first, so that the first of equals is kept."""
-    spatial = len(sizes)
-    image = array.shape[array.ndim - spatial :]
-    index = xp.broadcast_to(xp.arange(math.prod(image), dtype=np.int64).reshape(image), array.shape)
-    for number in reversed(range(spatial)):
-        count, axis = sizes[number], array.ndim - spatial + number
-        size = array.shape[axis]
+#: Elements of all windows of an image up to which their places are kept.
+_MOST_PLACES = 1 << 20
+
+
+@functools.lru_cache(64)
+def _window_table(xp: Any, counts: Sizes, sizes: Sizes) -> Any:
+    """The places of the elements of each window, a row for each; of those that are shorter the last one again."""
+    table: Any = xp.zeros((1, 1), np.int64)
+    for count, size in zip(counts, sizes, strict=True):
         start, stop = _ends(count, size, xp.arange(count), lambda a, b: a // max(b, 1))
-        line = (-1, *(1,) * (array.ndim - axis - 1))
-        best, place = xp.take(array, start, axis=axis), xp.take(index, start, axis=axis)
-        for tap in range(1, _longest(count, size)):
-            at = xp.minimum(start + tap, size - 1)
-            value = xp.take(array, at, axis=axis)
-            better = ((value > best) | xp.isnan(value)) & (start + tap < stop).reshape(line)
-            xp.copyto(best, value, where=better)
-            xp.copyto(place, xp.take(index, at, axis=axis), where=better)
-        array, index = best, place
-    return array, index
+        at = xp.minimum(start[:, None] + xp.arange(_longest(count, size)), stop[:, None] - 1)
+        whole = table[:, None, :, None] * size + at[None, :, None, :]
+        table = whole.reshape(table.shape[0] * count, -1)
+    return table
+
+
+def _eager_maxima(xp: Any, array: Any, sizes: Sizes) -> tuple[Any, Any]:
+    """(maxima, places), of equals the first, or the last NaN."""
+    spatial = len(sizes)
+    lead, image = array.shape[: array.ndim - spatial], array.shape[array.ndim - spatial :]
+    longest = [_longest(count, size) for count, size in zip(sizes, image, strict=True)]
+    table = (_window_table if math.prod((*sizes, *longest)) <= _MOST_PLACES else _window_table.__wrapped__)(
+        xp, tuple(sizes), image
+    )
+    if not table.size or not array.size:
+        return xp.zeros((*lead, *sizes), array.dtype), xp.zeros((*lead, *sizes), np.int64)
+    windows = xp.take(array.reshape(-1, math.prod(image)), table, axis=1)
+    at = windows.argmax(-1)
+    rows = xp.arange(len(table))
+    best = xp.take_along_axis(windows, at[..., None], -1)[..., 0]
+    none = xp.isnan(best)
+    if bool(none.any()):
+        last = windows.shape[-1] - 1 - xp.isnan(windows[..., ::-1]).argmax(-1)
+        at = xp.where(none, last, at)
+    return best.reshape(*lead, *sizes), table[rows, at].reshape(*lead, *sizes)
 
 
 def _declare_adaptive_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:

@@ -14,6 +14,7 @@ from opweave.registry.batching import along
 from opweave.registry.device import cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, ShapeError
+from opweave.registry.hooks import Hook
 from opweave.registry.op import ops
 from opweave.registry.ops.copies import rounded
 from opweave.registry.ops.gradients import conjugate
@@ -22,6 +23,7 @@ from opweave.registry.ops.reduction import accumulated
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import pointwise_strides
 from opweave.registry.rows import row_program
+from opweave.registry.scalar import convert_into
 from opweave.registry.spec import TensorSpec, contiguous, is_contiguous
 from opweave.registry.strided import wrap_dim
 from opweave.registry.symbolic import is_open
@@ -178,6 +180,25 @@ def _running_specs(self: Tensor, dim: int) -> tuple[TensorSpec, TensorSpec]:
     return contiguous(sizes, self._dtype, self._device), contiguous(sizes, dtypes.int64, self._device)
 
 
+#: Writes (values, places) of running extremes (the greatest ones or not) of a row-major array, whose lines have a
+#: length and whose elements lie so far apart; False where there is no code for that. `opweave` supplies it.
+native: Hook[[bool, Any, Any, Any, int, int], bool] = Hook()
+
+
+def _by_native(larger: bool, source: Any, axis: int, values: Any, places: Any) -> bool:
+    if native.call is None:
+        return False
+    source = np.ascontiguousarray(source)
+    found = values if values.dtype == source.dtype else np.empty_like(source)
+    length, inner = source.shape[axis], math.prod(source.shape[axis + 1 :])
+    if not native.call(larger, source, found, places, length, inner):
+        return False
+    if found is not values:
+        with np.errstate(all="ignore"):
+            convert_into(values, found)
+    return True
+
+
 def _declare_running(name: str, larger: bool) -> None:
     @extern(
         f"aten::{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
@@ -192,6 +213,8 @@ def _declare_running(name: str, larger: bool) -> None:
         elif self.numel():
             xp, axis = self._device.xp, wrap_dim(dim, self.ndim, name)
             source = self._array.astype(self._dtype.compute.numpy, copy=False)
+            if self._device is cpu and _by_native(larger, source, axis, values._array, indices._array):
+                return values, indices
             best = (xp.maximum if larger else xp.minimum).accumulate(source, axis=axis)
             places = xp.arange(self._sizes[axis]).reshape([-1 if d == axis else 1 for d in range(self.ndim)])
             # Of equals the last; once there is a NaN, only others replace it.

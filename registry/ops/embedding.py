@@ -13,6 +13,7 @@ from opweave.registry.batching import bound, call, check_example, front, is_at, 
 from opweave.registry.dtypes import promote_types
 from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError, UnsupportedError
 from opweave.registry.op import OpOverload, ops
+from opweave.registry.ops.combining import combine_at
 from opweave.registry.ops.indexing import added_at, check_range, sample_places, take_at
 from opweave.registry.ops.kinds import Place, Places, composite, extern, gather as gathering
 from opweave.registry.ops.samples import Make, Samples
@@ -203,16 +204,18 @@ def _embedding_bag(
         row, bag = row[kept], bag[kept]
         factors = None if factors is None else factors[kept]
     compute = weight._dtype.compute.numpy
-    taken = xp.take(weight._array, row, axis=0).astype(compute)
+    taken = xp.take(weight._array, row, axis=0).astype(compute, copy=False)
     work = xp.zeros((bags, width), compute)
     counts = xp.bincount(bag, minlength=bags) if bags else 0
     places._array[...] = 0
     bag_size._array[...] = 0 if mode == _SUM else counts
     if mode == _MAX:
-        _maxima(work, places._array, taken, row, bag)
+        _maxima(xp, work, places._array, taken, row, counts)
     else:
         with np.errstate(all="ignore"):
-            xp.add.at(work, bag, taken if factors is None else taken * factors.astype(compute)[:, None])
+            taken = taken if factors is None else taken * factors.astype(compute)[:, None]
+            if not weight._device.is_host or not combine_at("add", work, bag, taken):
+                xp.add.at(work, bag, taken)
             if mode == _MEAN and bags:
                 work = work / xp.maximum(counts, 1).astype(compute)[:, None]
         places._array[...] = bag_size._array
@@ -221,14 +224,20 @@ def _embedding_bag(
     return out, bag_of, bag_size, places
 
 
-def _maxima(work: Any, places: Any, taken: Any, row: Any, bag: Any) -> None:
+def _maxima(xp: Any, work: Any, places: Any, taken: Any, row: Any, counts: Any) -> None:
     """The first maximum of each bag, in place; a later NaN is no larger, as in PyTorch."""
-    before = -1
-    for k, b in enumerate(bag.tolist()):
-        better = taken[k] > work[b] if b == before else slice(None)
-        work[b][better] = taken[k][better]
-        places[b][better] = row[k]
-        before = b
+    counts = xp.asarray(counts)
+    first = xp.cumsum(counts) - counts
+    # The first rows of all bags, then the second ones of those that have them.
+    for k in range(int(counts.max()) if counts.size else 0):
+        bags = xp.flatnonzero(counts > k)
+        at = first[bags] + k
+        value, number = taken[at], row[at][:, None]
+        if k:
+            best = work[bags]
+            better = value > best
+            value, number = xp.where(better, value, best), xp.where(better, number, places[bags])
+        work[bags], places[bags] = value, number
 
 
 # ---- as functions --------------------------------------------------------------------------------------------------

@@ -14,12 +14,14 @@ import numpy as np
 from opweave.registry import dtypes
 from opweave.registry.dtypes import get_default_dtype
 from opweave.registry.errors import ArgumentError, DTypeError
+from opweave.registry.native_bodies import natively
 from opweave.registry.op import ops
 from opweave.registry.ops.elementary import costly
 from opweave.registry.ops.kinds import INT_TO_FLOAT, before_write, composite, extern, pointwise
+from opweave.registry.ops.kinds.base import handler
 from opweave.registry.ops.samples import Make, near_and_far
 from opweave.registry.promote import pointwise_strides
-from opweave.registry.scalar import erfc_tail
+from opweave.registry.scalar import converted, erfc_tail
 from opweave.registry.spec import TensorSpec
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
@@ -35,17 +37,47 @@ erf = costly("erf", kinds="f", is_strict=True).backward(
 )
 
 #: Where 1 - erf(x) loses digits, and where the result is below the smallest number.
-_TAIL, _END = 1.25, 28.0
+_TAIL, _END = 1.2499, 28.0
+# log(erfc(x) exp(x^2) / t) in t - 1/2 for t = 2 / (2 + x) on 0 <= x <= 11, absolute error 2e-10
+_ERFC32 = (
+    0.18481070926483623, -0.2563273610889471, -0.0909518926380972, 0.32924872257114257, -0.03667906264763201,
+    -0.2990474317999422, 0.11247910605015338, 0.2823502447658352, -0.15795966158460603, -0.37516404056167457,
+    0.1893731884735347, 1.3452864435278473, -0.6717940839913882,
+)  # fmt: skip
+_END32 = 11.0
+
+
+def _polynomial(k: Any, x: Any, coefficients: Sequence[float]) -> Any:
+    """By Horner's rule in float64, highest powers first."""
+    found: Any = k.const(coefficients[0], dtypes.float64)
+    for coefficient in coefficients[1:]:
+        found = found * x + k.const(coefficient, dtypes.float64)
+    return found
+
+
+def _erfc32(k: Any, x: Any) -> Any:
+    f64 = dtypes.float64
+    wide, two = k.cast(x, f64), k.const(2.0, f64)
+    size = k.minimum(k.abs(wide), k.const(_END32, f64))
+    t = two / (two + size)
+    found = t * k.exp(_polynomial(k, t - k.const(0.5, f64), _ERFC32) - size * size)
+    return k.cast(k.where(wide < k.const(0.0, f64), two - found, found), dtypes.float32)
 
 
 @pointwise("aten::erfc(Tensor self) -> Tensor", kinds="buif", promote=INT_TO_FLOAT)
+@natively
 def erfc(k: Any, x: Any) -> Any:
     """1 - erf(x), of which nothing is lost where erf is near 1."""
-    dtype = k.dtype(x)
-    wide = k.cast(x, dtypes.float64)
-    low, end = k.const(_TAIL, dtypes.float64), k.const(_END, dtypes.float64)
-    at = k.minimum(k.maximum(wide, low), end)
-    return k.cast(k.where(wide > low, erfc_tail(k, at), 1.0 - k.erf(wide)), dtype)
+    f64 = dtypes.float64
+    if k.dtype(x) is dtypes.float32:
+        return _erfc32(k, x)
+    wide = k.cast(x, f64)
+    low, end, zero = (k.const(c, f64) for c in (_TAIL, _END, 0.0))
+    size = k.abs(wide)
+    tail = erfc_tail(k, k.minimum(k.maximum(size, low), end))
+    tail = k.where(wide < zero, k.const(2.0, f64) - tail, tail)
+    near = k.const(1.0, f64) - k.erf(k.minimum(k.maximum(wide, -low), low))
+    return k.cast(k.where(size <= low, near, tail), k.dtype(x))
 
 
 erfc.backward(self=lambda grad, self: grad * (-2 / math.sqrt(math.pi)) * (-(self * self)).exp())
@@ -62,55 +94,47 @@ _ERFINV_FAR = (
     0.00277341414248, -0.0040876054928, 0.00574674124159, 1.00490375427, 3.05175710075,
 )  # fmt: skip
 _FAR_MIDDLE = 3.218033988749895
+# The same beyond as far as float64 numbers go, of an error of 2e-6.
+_ERFINV_FAR64 = (
+    -7.619248016758795e-07, -2.773804641557268e-06, 2.408871107665958e-05, -3.357063817827721e-05,
+    -8.475770182493049e-07, -4.1479332371656985e-05, 0.0002726003405871924, -0.0007193464220178745,
+    0.0008828592193894898, 1.0098365250041825, 3.999346726673844,
+)  # fmt: skip
+_FAR_MIDDLE64 = 4.158033988749895
 
 
-def _erfinv32(k: Any, x: Any) -> Any:
+def _erfinv_about(k: Any, size: Any, far: Sequence[float], middle: float) -> Any:
+    """erfinv(x) / x for 0 <= x < 1 in float64, by a polynomial."""
     f64 = dtypes.float64
-
-    def polynomial(w: Any, coefficients: tuple[float, ...]) -> Any:
-        found = k.const(coefficients[0], f64)
-        for coefficient in coefficients[1:]:
-            found = found * w + k.const(coefficient, f64)
-        return found
-
-    wide, one = k.cast(x, f64), k.const(1.0, f64)
-    size = k.abs(wide)
-    inner = k.where(size < one, size, k.const(0.5, f64))
-    w = -k.log((one - inner) * (one + inner))
-    near = polynomial(w - k.const(2.5, f64), _ERFINV_NEAR)
-    far = polynomial(k.sqrt(w) - k.const(_FAR_MIDDLE, f64), _ERFINV_FAR)
-    found = k.where(w < k.const(5.0, f64), near, far) * wide
-    found = k.where(size == one, wide * k.const(math.inf, f64), found)
-    return k.cast(k.where(size <= one, found, k.const(math.nan, f64)), dtypes.float32)
+    one = k.const(1.0, f64)
+    w = -k.log((one - size) * (one + size))
+    beyond = _polynomial(k, k.sqrt(w) - k.const(middle, f64), far)
+    return k.where(w < k.const(5.0, f64), _polynomial(k, w - k.const(2.5, f64), _ERFINV_NEAR), beyond)
 
 
 @pointwise("aten::erfinv(Tensor self) -> Tensor", kinds="buif", promote=INT_TO_FLOAT, autocast={"cuda": "fp32"})
+@natively
 def erfinv(k: Any, x: Any) -> Any:
-    """The y with erf(y) = x: an approximation by logarithms (Winitzki 2008), made exact by Halley's method.
+    """The y with erf(y) = x: polynomials in log(1 - x²) (Giles 2010), whose digits are those of float32.
 
-    For float32 polynomials in such a logarithm (Giles 2010) have all digits.
+    For float64 a step of Halley's method gives the others.
     """
     f64 = dtypes.float64
-    if k.dtype(x) is dtypes.float32:
-        return _erfinv32(k, x)
-    wide = k.cast(x, f64)
-    one = k.const(1.0, f64)
+    wide, one = k.cast(x, f64), k.const(1.0, f64)
     size = k.abs(wide)
     inner = k.where(size < one, size, k.const(0.5, f64))
-    logs = k.log1p(-inner * inner)
-    a = 0.147
-    b = 2 / (math.pi * a) + 0.5 * logs
-    y = k.sqrt(k.maximum(k.sqrt(b * b - logs * (1 / a)) - b, k.const(0.0, f64)))
-    for _ in range(2):
+    if k.dtype(x) is dtypes.float32:
+        found = _erfinv_about(k, inner, _ERFINV_FAR, _FAR_MIDDLE) * wide
+    else:
+        y = _erfinv_about(k, inner, _ERFINV_FAR64, _FAR_MIDDLE64) * inner
+        low = k.const(_TAIL, f64)
         # Beyond 1 by the complement, of which digits are left.
-        tail = y > one
-        at = k.maximum(y, k.const(1.25, f64))
-        error = k.where(y > k.const(1.25, f64), (one - inner) - erfc_tail(k, at), k.erf(y) - inner)
-        error = k.where(tail & (y <= k.const(1.25, f64)), k.erf(y) - inner, error)
-        step = error / ((2 / math.sqrt(math.pi)) * k.exp(-y * y))
-        y = y - step / (1 + y * step)
-    found = k.where(k.signbit(wide), -y, y)
-    found = k.where(size == one, k.where(k.signbit(wide), k.const(-math.inf, f64), k.const(math.inf, f64)), found)
+        tail = (one - inner) - erfc_tail(k, k.maximum(y, low))
+        error = k.where(y > low, tail, k.erf(k.minimum(y, low)) - inner)
+        step = error / (k.const(2 / math.sqrt(math.pi), f64) * k.exp(-y * y))
+        y = y - step / (one + y * step)
+        found = k.where(k.signbit(wide), -y, y)
+    found = k.where(size == one, wide * k.const(math.inf, f64), found)
     return k.cast(k.where(size <= one, found, k.const(math.nan, f64)), k.dtype(x))
 
 
@@ -140,6 +164,7 @@ def _series(coefficients: Sequence[float], square: Any) -> Any:
 
 
 @pointwise("aten::lgamma(Tensor self) -> Tensor", kinds="buif", promote=INT_TO_FLOAT, accuracy="cancels")
+@natively
 def lgamma(k: Any, x: Any) -> Any:
     """log |Γ(x)|, by Stirling's series; of numbers below 1/2 by reflection."""
     f64 = dtypes.float64
@@ -171,6 +196,7 @@ def lgamma(k: Any, x: Any) -> Any:
 
 
 @pointwise("aten::digamma(Tensor self) -> Tensor", kinds="buif", promote=INT_TO_FLOAT, accuracy="cancels")
+@natively
 def digamma(k: Any, x: Any) -> Any:
     """The derivative of log Γ(x)."""
     f64 = dtypes.float64
@@ -196,6 +222,36 @@ def digamma(k: Any, x: Any) -> Any:
     return k.cast(found, k.dtype(x))
 
 
+#: From here on Euler's and Maclaurin's sum is exact to the last digits.
+_FAR_SUM = 12
+
+
+@natively
+def _trigamma(k: Any, x: Any) -> Any:
+    """The second derivative of log Γ(x): Σ 1 / (x + i)²; of numbers below 0 by reflection."""
+    f64 = dtypes.float64
+    wide = k.cast(x, f64)
+    zero, half, one, far = (k.const(c, f64) for c in (0.0, 0.5, 1.0, float(_FAR_SUM)))
+    mirrored = wide < zero
+    z = k.where(mirrored, one - wide, wide)
+    near = z < far
+    # Two terms with one division.
+    total: Any = zero
+    start = k.where(near, z, one)
+    for step in range(0, _FAR_SUM, 2):
+        a, b = start + k.const(float(step), f64), start + k.const(float(step + 1), f64)
+        a, b = a * a, b * b
+        total = total + (a + b) / (a * b) if step else one / a + one / b
+    s = k.where(near, z + far, z)
+    inverse = one / s
+    square = inverse * inverse
+    found = inverse + half * square + inverse * square * _series(_BERNOULLI, square)
+    found = k.where(near, found + total, found)
+    # ψ'(x) + ψ'(1 - x) = (π / sin πx)²
+    turned = k.const(math.pi, f64) / k.sin((wide - k.round(wide)) * k.const(math.pi, f64))
+    return k.cast(k.where(mirrored, turned * turned - found, found), k.dtype(x))
+
+
 def _polygamma_spec(n: int, self: Tensor) -> TensorSpec:
     if n < 0:
         raise ArgumentError("polygamma: n must not be negative", got=f"n={n}")
@@ -213,18 +269,22 @@ def polygamma(n: int, self: Tensor) -> Tensor:
         out._array[...] = aten._to_copy.default(aten.digamma.default(self), dtype=out._dtype)._array
         return out
     xp, order = self._device.xp, n + 1
+    if n == 1:
+        with np.errstate(all="ignore"):
+            given = self._array if self._dtype is out._dtype else converted(self._array, out._dtype.numpy)
+            wide = given if self._dtype.itemsize >= 4 else converted(given, np.dtype(np.float32))
+            out._array[...] = converted(_trigamma(handler(xp), wide), out._dtype.numpy)
+        return out
     x = self._array.astype(np.float64)
     with np.errstate(all="ignore"):
         # Σ 1 / (x + i)^(n + 1), up to where the rest is Euler's and Maclaurin's; terms below 0 are added too.
-        # Of what is mirrored, and of what is too far below 0 to add up to, below.
-        mirrored = (x < 0) & (n == 1)
-        total, at = xp.zeros_like(x), xp.where(mirrored, 1 - x, x + 0.0)  # of both zeros the same
+        total, at = xp.zeros_like(x), x + 0.0  # of both zeros the same
         far = at < -1e6
-        low = (at < 12) & ~far
+        low = (at < _FAR_SUM) & ~far
         while bool(low.any()):
             total = total + xp.where(low, at ** -float(order), 0.0)
             at = xp.where(low, at + 1, at)
-            low = (at < 12) & ~far
+            low = (at < _FAR_SUM) & ~far
         tail = at ** (1.0 - order) / (order - 1) + 0.5 * at ** -float(order)
         factor, power = float(order), at ** -float(order + 1)
         for j, b in enumerate(_BERNOULLI, 1):
@@ -232,9 +292,6 @@ def polygamma(n: int, self: Tensor) -> Tensor:
             factor *= (order + 2 * j - 1) * (order + 2 * j)
             power = power / (at * at)
         found = (-1.0) ** order * math.factorial(n) * (total + tail)
-        # ψ'(x) + ψ'(1 - x) = (π / sin πx)²
-        turned = math.pi / xp.sin(math.pi * (x - xp.round(x)))
-        found = xp.where(mirrored, turned * turned - found, found)
         out._array[...] = xp.where(far, np.nan, found)
     return out
 
@@ -284,24 +341,28 @@ def polygamma_(self: Tensor, n: int) -> Tensor:
 
 
 @pointwise("aten::i0(Tensor self) -> Tensor", kinds="buif", promote=INT_TO_FLOAT)
+@natively
 def i0(k: Any, x: Any) -> Any:
     """The modified Bessel function of the first kind and order 0."""
     return _bessel(k, x, 0, False)
 
 
 @pointwise("aten::special_i0e(Tensor self) -> Tensor", kinds="buif", promote=INT_TO_FLOAT, inplace=False)
+@natively
 def special_i0e(k: Any, x: Any) -> Any:
     """exp(-|x|) I0(x)."""
     return _bessel(k, x, 0, True)
 
 
 @pointwise("aten::special_i1(Tensor self) -> Tensor", kinds="buif", promote=INT_TO_FLOAT, inplace=False)
+@natively
 def special_i1(k: Any, x: Any) -> Any:
     """The modified Bessel function of the first kind and order 1."""
     return _bessel(k, x, 1, False)
 
 
 @pointwise("aten::special_i1e(Tensor self) -> Tensor", kinds="buif", promote=INT_TO_FLOAT, inplace=False)
+@natively
 def special_i1e(k: Any, x: Any) -> Any:
     """exp(-|x|) I1(x)."""
     return _bessel(k, x, 1, True)

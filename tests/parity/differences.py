@@ -352,6 +352,7 @@ TESTS: dict[str, Difference] = {
     "distributions, gradients of means of draws": Difference("means of 20,000 random draws", rtol=0.1, atol=0.1),
     "gamma, gradients of draws": Difference("PyTorch approximates them to three digits, here to seven", rtol=2e-3),
     "draws": Difference("how often some thousand random draws give a number", rtol=0.0, atol=0.04),
+    "adaptive pooling": Difference(f"{_REORDERED}; sums of both signs", scale=50),
     "pooling": Difference(_REORDERED, scale=4),
     "pooling, gradients": Difference(f"{_REORDERED}; {_NEW_LAYOUT}", scale=4, strides=False),
     "pooling, compiled gradients": Difference(_REORDERED, scale=100),

@@ -243,7 +243,7 @@ def name_of(function: Any, dtype: np.dtype[Any], types: list[np.dtype[Any]]) -> 
     if function is np.copyto and types == [_SINGLE] and dtype == _SINGLE:
         return "same"
     if function in own_names:
-        return own_names[function] if types == [_SINGLE] and dtype == _SINGLE else None
+        return own_names[function] if dtype == _SINGLE and all(t == _SINGLE for t in types) else None
     for names, source, target in (
         (_OF_NUMBERS, _SINGLE, _SINGLE), (_TO_TRUTHS, _SINGLE, _TRUTH), (_OF_TRUTHS, _TRUTH, _TRUTH),
     ):  # fmt: skip
