@@ -23,7 +23,7 @@ class Filters(Vectors):
 
     def _backwards(self, f: Function, of: str, window: Int) -> tuple[str, str]:
         """The taps of a channel that lie before an address, as they are and at the end of a register, turned around."""
-        bits = f.op(self._masked_bits(self._stored_at(f, of, 1 - window), self._below(f, window)))
+        bits = self._masked_bits(f, self._stored_at(f, of, 1 - window), self._below(f, window))
         order = ", ".join(f"i32 {k}" for k in reversed(range(self.lanes)))
         kind = f"<{self.lanes} x {self.stored}>"
         return bits, f.op(f"shufflevector {kind} {bits}, {kind} poison, <{self.lanes} x i32> <{order}>")
@@ -144,7 +144,7 @@ class Filters(Vectors):
                     parts: list[str] = []
                     for place, end in ((k, last), (window + k, second)):
                         at = self._stored_at(f, own, place)
-                        bits = f.op(self._masked_bits(at, self._below(f, end - k)))
+                        bits = self._masked_bits(f, at, self._below(f, end - k))
                         parts.append(f.op(f"zext <{self.lanes} x i16> {bits} to <{self.lanes} x i32>"))
                     high = f.op(f"shl <{self.lanes} x i32> {parts[1]}, splat (i32 16)")
                     both = f.op(f"or <{self.lanes} x i32> {parts[0]}, {high}")
@@ -308,11 +308,7 @@ class Filters(Vectors):
         f.line(f"store {kind} zeroinitializer, ptr {largest}")
 
         def keep(value: str, place: Int, mask: str) -> None:
-            suffix = "f64" if self.real == "double" else "f32"
-            f.line(
-                f"call void @llvm.masked.store.v{n}{suffix}.p0({self.vector} {value}, ptr align {self.item}"
-                f" {self._at(f, '%to', place)}, <{n} x i1> {mask})"
-            )
+            self._put_masked(f, value, self.real, self._at(f, "%to", place), mask)
 
         def look(value: str) -> None:
             if each == 1:

@@ -413,11 +413,7 @@ class Packing(Filters):
                 for r, value in enumerate(self._transposed(f, found)):
                     with f.when(k + r < r1):
                         there = self._at(f, "%to", to + (k + r - r0) * pitch + lane + i)
-                        suffix = "f64" if self.real == "double" else "f32"
-                        f.line(
-                            f"call void @llvm.masked.store.v{n}{suffix}.p0({self.vector} {value},"
-                            f" ptr align {self.item} {there}, <{n} x i1> {kept})"
-                        )
+                        self._put_masked(f, value, self.real, there, kept)
 
     def _put_channels(
         self, f: Function, c: Record, t: str, base: str, channel: Int, to: str, second: str, *, paired: bool
