@@ -347,16 +347,19 @@ class Filters(Vectors):
                 f.store(m * pitch + k * units, table, beside.choose(k * filters + m, m * window + (window - 1 - k)))
             with f.loop(0, runs) as q:
                 first = beside.choose(m0 + f.load(offsets, q), m0 * w_m - (window - 1))
-                with f.loop(0, units, n) as u, f.loop(0, long, n) as e:
+                # From the end: what is written beyond a tap's channels is where those of the next one will be.
+                with f.loop(n, units.up(n) * n + 1, n) as left, f.loop(0, long, n) as e:
+                    u = units.up(n) * n - left
+                    most = units - u if self.kind.bits == 512 else (units > n).choose(n, units - u)
                     found: list[str] = []
-                    read, kept = self._below(f, long - e), self._below(f, units - u)
+                    read, kept = self._below(f, long - e), self._below(f, most)
                     for j in range(n):
                         channel = (u + j).least(units - 1) * each + begin
                         place = self._stored_at(f, weight, channel * w_c + first + e)
                         halves: list[str] = []
                         for h in range(each):
                             at = self._stored_at(f, place, w_c * h)
-                            self._ahead(f, self._stored_at(f, at, w_c * (each * n)))
+                            self._ahead(f, self._stored_at(f, at, w_c * (-each * n)))
                             halves.append(self._raw(f, at, read))
                         if each == 2:
                             low, high = (f.op(f"bitcast {self.vector} {half} to {whole}") for half in halves)

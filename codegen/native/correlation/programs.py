@@ -10,6 +10,8 @@ from opweave.codegen.native.objects import UNTUNED
 
 #: The most filters whose gradients are formed as products of rows (an even number), and how many rows at a time.
 FEW, _TERMS = 8, 4
+#: Registers of sums that are enough for as many products as are made at a time; with fewer, panels are wider.
+_SUMS = 12
 #: Numbers before a table of terms, the first of which is how many taps it has.
 _HEAD = 16
 
@@ -124,7 +126,10 @@ class Programs(Packing):
         panel_ = (width // self.lanes).least(3) * self.lanes
         panel = ((width // self.lanes).equals(4)).choose(2 * self.lanes, panel_)
         # Panels of whole places of all images see the same.
-        panel = (c["batch"] % self.wide > 0).choose(panel.least(2 * self.lanes), panel)
+        parted = c["batch"] % self.wide > 0
+        if self.high * 2 < _SUMS:
+            parted = parted.both((f.const(self.wide) % c["batch"].most(1)) > 0)
+        panel = parted.choose(panel.least(2 * self.lanes), panel)
         uneven = c["uneven"].equals(1)
         far = depth.most(amx.ROWS) * self.wide + self.lanes
         t, record = self._block(f, c, width, panel)
