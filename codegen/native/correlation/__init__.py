@@ -200,7 +200,7 @@ class _Module(Blocks):
         product = kind.equals(CORRELATE).either(spread)
         in_rows = by_lanes.either(forward_there).denied()
         correlates = product.either(kind.equals(DEPTHWISE).both(in_rows)).both(some)
-        width = (places.up(self.lanes) * self.lanes).least(4 * self.wide)
+        width = (places.up(self.lanes) * self.lanes).least(self._widest(f, rows))
         blocks = places.up(width.most(1))
         # Filters that are read once or twice are looked at where they are read.
         at_once = product.both(blocks <= 2).both(tight)
@@ -260,7 +260,7 @@ class _Module(Blocks):
             row_blocks = terms.up(DEPTH)
             height = terms.up(row_blocks * self.high) * self.high
             row_blocks = terms.up(height)
-            blocks = rows.up(4 * self.wide)
+            blocks = rows.up(self._widest(f, height))
             width = rows.up(blocks * self.lanes) * self.lanes
             blocks = rows.up(width)
             tasks = row_blocks * blocks * groups

@@ -164,6 +164,14 @@ class Filters(Vectors):
         """Ask for what is read soon; there may be nothing."""
         f.line(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
 
+    def _ahead_in_short(self, f: Function, place: str) -> None:
+        """The same where rows are read in pieces as short as a register, too short for a processor to see what is next.
+
+        Registers as long as a line of the cache do without.
+        """
+        if self.kind.bits < 512:
+            self._ahead(f, place)
+
     def _note(self, f: Function, c: Record, several: str, one: str | None = None) -> None:
         """Have it known that numbers are not finite."""
         bits = f"<{self.lanes} x i1>"

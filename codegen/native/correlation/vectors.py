@@ -12,6 +12,8 @@ from opweave.codegen.native.emitting import Function, Int, Number
 _PAIRS = "llvm.x86.avx512bf16.dpbf16ps.512"
 PAIRED = f"declare <16 x float> @{_PAIRS}(<16 x float>, <32 x bfloat>, <32 x bfloat>)"
 
+#: Rows of a block that has more columns, at most.
+_FEW_ROWS = 64
 TILED = amx.DECLARATIONS
 
 
@@ -37,6 +39,14 @@ class Vectors:
         self.wide = 3 * self.lanes
         self.suffix = f"v{self.lanes}{'f64' if self.real == 'double' else 'f32'}"
         self.name = f"opweave_convolve_{kind.stored}"
+
+    def _widest(self, f: Function, high: Int) -> Int:
+        """Columns of a block of so many rows, at most: more of them where registers are few, and rows are, too.
+
+        What a block multiplies and its sums are to stay in the cache of the second level, of half a megabyte.
+        """
+        most = f.const(4 * self.wide)
+        return most if self.kind.registers >= 32 else (high <= _FEW_ROWS).choose(most * 2, most)
 
     def _at(self, f: Function, base: str, index: Number) -> str:
         return f.at(base, index, self.real)
