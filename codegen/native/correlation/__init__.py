@@ -56,7 +56,7 @@ class _Module(Blocks):
             _HEAD, self._masked_load(), self._narrow(), self._several(), self._pairs(),
             *self._micros(), self._copy(), self._zero(), self._fill(), self._plan(),
             self._columns(), self._filters(), self._turned(), self._square(), self._scatter(), self._ordered(),
-            self._survey(), self._careful(), self._look(), self._correlate(),
+            self._survey(), self._careful(), self._careful_weight(), self._look(), self._correlate(),
             *([] if self.kind.tiles else [self._correlate_planes()]),
             self._spread_task(), self._single_filters(), self._single_rows(), self._single_gradients(),
             self._dots(), self._weight(), self._gather(),
@@ -200,7 +200,7 @@ class _Module(Blocks):
         product = kind.equals(CORRELATE).either(spread)
         in_rows = by_lanes.either(forward_there).denied()
         correlates = product.either(kind.equals(DEPTHWISE).both(in_rows)).both(some)
-        width = (places.up(self.lanes) * self.lanes).least(4 * self.wide)
+        width = (places.up(self.lanes) * self.lanes).least(self._widest(f, rows))
         blocks = places.up(width.most(1))
         # Filters that are read once or twice are looked at where they are read.
         at_once = product.both(blocks <= 2).both(tight)
@@ -260,7 +260,7 @@ class _Module(Blocks):
             row_blocks = terms.up(DEPTH)
             height = terms.up(row_blocks * self.high) * self.high
             row_blocks = terms.up(height)
-            blocks = rows.up(4 * self.wide)
+            blocks = rows.up(self._widest(f, height))
             width = rows.up(blocks * self.lanes) * self.lanes
             blocks = rows.up(width)
             tasks = row_blocks * blocks * groups
@@ -285,6 +285,9 @@ class _Module(Blocks):
             go("depthwise", c["n"] * groups, image * (window + 8) * rows // 4)
         with f.when(kind.equals(DEPTHWISE_WEIGHT).both(rows > 0).both(weight_by_lanes.denied())):
             go("depthwise_weight", groups, c["n"] * image * (window + 8) * rows // 4)
+        gradient = kind.equals(WEIGHT).either(kind.equals(DEPTHWISE_WEIGHT))
+        with f.when(gradient.both(c["odd"].equals(1)).both(inside.denied())):
+            go("careful.weight", groups * rows, c["n"] * image * terms)
         with f.when(apart):
             f.line(f"call void @free(ptr {self._stored_at(f, c.pointer('packed'), -2 * self.lanes)})")
         with f.when(c["batch"] > 0):
@@ -317,4 +320,7 @@ declare i1 @llvm.vector.reduce.or.v16i1(<16 x i1>)
 declare i1 @llvm.vector.reduce.or.v8i1(<8 x i1>)
 declare i1 @llvm.vector.reduce.or.v4i1(<4 x i1>)
 declare i1 @llvm.vector.reduce.or.v2i1(<2 x i1>)
+declare i1 @llvm.vector.reduce.and.v8i1(<8 x i1>)
+declare i1 @llvm.vector.reduce.and.v4i1(<4 x i1>)
+declare i1 @llvm.vector.reduce.and.v2i1(<2 x i1>)
 declare i32 @opweave_run(ptr, ptr, i64, i32, i32, i32, ptr)"""

@@ -63,7 +63,7 @@ class Blocks(Turning):
 
     def _correlate_blocks(self, f: Function, c: Record, enough: Int, go: Go) -> None:
         places, rows, groups = c["places"], c["rows"], c["groups"]
-        width = (places.up(self.lanes) * self.lanes).least(4 * self.wide)
+        width = (places.up(self.lanes) * self.lanes).least(self._widest(f, rows))
         blocks = places.up(width.most(1))
         # To pack columns again for other filters takes longer than to pack filters for other places.
         width = (blocks * rows.up(_FEW_ROWS) * groups < enough).choose(width.least(2 * self.wide), width)

@@ -52,7 +52,7 @@ class Channels(Depthwise):
 
     def _lanes(self) -> str:
         """Functions: a plane of each of some channels becomes registers of a place of all, and the other way around."""
-        f = Function("internal void", "lanes.in", ["ptr of", *_PARAMETERS, "ptr to"], "noinline")
+        f = Function("internal void", "lanes.in", ["ptr of", *_PARAMETERS, "ptr to", "i64 later"], "noinline")
         self._planes(f, "%of", self._load_plane)
         given = f.end()
         f = Function("internal void", "lanes.out", ["ptr to", *_PARAMETERS, "ptr of"], "noinline")
@@ -85,6 +85,7 @@ class Channels(Depthwise):
             read = self._below(f, left)
             for lane in range(self.lanes):
                 of = self._stored_at(f, place, (count - 1).least(lane) * f.param("apart"))
+                self._ahead_in_short(f, self._stored_at(f, of, f.param("later")))
                 rows.append(self._loaded(f, of, read))
             for r, value in enumerate(self._transposed(f, rows)):
                 self._vstore(f, value, self._at(f, "%to", (at + r) * self.lanes))
@@ -115,9 +116,10 @@ class Channels(Depthwise):
         for room in rooms:
             f.line(f"call void @free(ptr {room})")
 
-    def _turn(self, f: Function, way: str, *arguments: Number | str) -> None:
-        """Call `lanes.in` or `lanes.out`."""
-        kinds = ("ptr", *["i64"] * 6, "ptr")
+    def _turn(self, f: Function, way: str, *arguments: Number | str, later: Number = 0) -> None:
+        """Call `lanes.in` or `lanes.out`; `later`: how far from here what is turned next begins."""
+        kinds = ("ptr", *["i64"] * 6, "ptr", *(["i64"] if way == "in" else []))
+        arguments = (*arguments, *([later] if way == "in" else []))
         given = ", ".join(f"{kind} {argument}" for kind, argument in zip(kinds, arguments, strict=True))
         f.line(f"call void @lanes.{way}({given})")
 
@@ -220,7 +222,9 @@ class Channels(Depthwise):
                     bottom = ((y1 - 1) * y.step + y.reach).least(y.high)
                     at = n * c["in_n"] + g * c["in_g"] + x.low * x.of
                     of = self._stored_at(f, c.pointer("input"), at), c["in_g"], count, y.of, x.of
-                    self._take_rows(f, of, (done.value, bottom, top), (x.low, x.high, pitch), turned, compact, seen)
+                    self._take_rows(
+                        f, of, (done.value, bottom, top), (x.low, x.high, pitch), turned, compact, seen, c["in_n"]
+                    )
                     done.set(done.value.most(bottom))
                     with f.loop(0, rows) as m:
                         first = self._vload(f, self._lane_at(f, bias, m))
@@ -246,9 +250,12 @@ class Channels(Depthwise):
 
     def _take_rows(
         self, f: Function, of: tuple[str, Int, Int, Int, Int], rows: tuple[Number, Number, Number],
-        beside: tuple[Number, Int, Int], turned: Int, compact: str, to: str,
+        beside: tuple[Number, Int, Int], turned: Int, compact: str, to: str, later: Int,
     ) -> None:  # fmt: skip
-        """Have rows turned, some at a time, and put with zeros beside them where the first of all begins."""
+        """Have rows turned, some at a time, and put with zeros beside them where the first of all begins.
+
+        Those of the next image begin `later`.
+        """
         memory, apart, count, row_by, by = of
         first, last, top = rows
         low, high, pitch = beside
@@ -256,7 +263,7 @@ class Channels(Depthwise):
         with f.loop(first, last, turned) as row:
             some = Int(f, str(last)).least(row + turned) - row
             begin = self._stored_at(f, memory, row * row_by)
-            self._turn(f, "in", begin, apart, count, some, wide, row_by, by, compact)
+            self._turn(f, "in", begin, apart, count, some, wide, row_by, by, compact, later=later)
             with f.loop(0, some) as more:
                 there = self._lane_at(f, to, (row + more - top) * pitch)
                 own = self._lane_at(f, compact, more * wide - low)
@@ -352,12 +359,12 @@ class Channels(Depthwise):
                         at = n * c["in_n"] + g * c["in_g"] + x.low * x.of
                         of = self._stored_at(f, c.pointer("input"), at), c["in_g"], count, y.of, x.of
                         inside = first.most(y.low), last.least(y.high), top
-                        self._take_rows(f, of, inside, (x.low, x.high, pitch), turned, compact, seen)
+                        self._take_rows(f, of, inside, (x.low, x.high, pitch), turned, compact, seen, c["in_n"])
                         done.set(done.value.most(last))
                         with f.loop(0, rows) as m:
                             at = n * c["out_n"] + g * c["out_g"] + m * c["out_m"]
                             of = self._stored_at(f, c.pointer("output"), at), c["out_g"], count, y.to, x.to
-                            self._take_rows(f, of, (y0, y1, y0), (0, x.count, apart), band, compact, grads)
+                            self._take_rows(f, of, (y0, y1, y0), (0, x.count, apart), band, compact, grads, c["out_n"])
                             own = self._lane_at(f, totals, m * slots)
                             row = self._lane_at(f, seen, (y0 * y.step - top) * pitch)
                             with f.when(exact.value.equals(1)), f.loop(0, y.taps) as v, f.loop(0, x.taps) as u:

@@ -187,7 +187,10 @@ class Depthwise(Single):
                         total = self._total(f, value)
                         self._is_odd(f, total, self.real, odd, "i1")
                         self._put(f, total, self._stored_at(f, to, f.load(weights, tap)))
-                again = Int(f, f.op(f"load i1, ptr {odd}")).both(rows_ > 1)
+                spoilt = Int(f, f.op(f"load i1, ptr {odd}"))
+                with f.when(spoilt):
+                    c["odd"] = 1
+                again = spoilt.both(rows_ > 1)
                 batch.set(again.choose(1, 0))
         self._close(f, record, sums, grads)
         return f.end()

@@ -23,7 +23,7 @@ class Filters(Vectors):
 
     def _backwards(self, f: Function, of: str, window: Int) -> tuple[str, str]:
         """The taps of a channel that lie before an address, as they are and at the end of a register, turned around."""
-        bits = f.op(self._masked_bits(self._stored_at(f, of, 1 - window), self._below(f, window)))
+        bits = self._masked_bits(f, self._stored_at(f, of, 1 - window), self._below(f, window))
         order = ", ".join(f"i32 {k}" for k in reversed(range(self.lanes)))
         kind = f"<{self.lanes} x {self.stored}>"
         return bits, f.op(f"shufflevector {kind} {bits}, {kind} poison, <{self.lanes} x i32> <{order}>")
@@ -144,7 +144,7 @@ class Filters(Vectors):
                     parts: list[str] = []
                     for place, end in ((k, last), (window + k, second)):
                         at = self._stored_at(f, own, place)
-                        bits = f.op(self._masked_bits(at, self._below(f, end - k)))
+                        bits = self._masked_bits(f, at, self._below(f, end - k))
                         parts.append(f.op(f"zext <{self.lanes} x i16> {bits} to <{self.lanes} x i32>"))
                     high = f.op(f"shl <{self.lanes} x i32> {parts[1]}, splat (i32 16)")
                     both = f.op(f"or <{self.lanes} x i32> {parts[0]}, {high}")
@@ -163,6 +163,14 @@ class Filters(Vectors):
     def _ahead(self, f: Function, place: str) -> None:
         """Ask for what is read soon; there may be nothing."""
         f.line(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
+
+    def _ahead_in_short(self, f: Function, place: str) -> None:
+        """The same where rows are read in pieces as short as a register, too short for a processor to see what is next.
+
+        Registers as long as a line of the cache do without.
+        """
+        if self.kind.bits < 512:
+            self._ahead(f, place)
 
     def _note(self, f: Function, c: Record, several: str, one: str | None = None) -> None:
         """Have it known that numbers are not finite."""
@@ -308,11 +316,7 @@ class Filters(Vectors):
         f.line(f"store {kind} zeroinitializer, ptr {largest}")
 
         def keep(value: str, place: Int, mask: str) -> None:
-            suffix = "f64" if self.real == "double" else "f32"
-            f.line(
-                f"call void @llvm.masked.store.v{n}{suffix}.p0({self.vector} {value}, ptr align {self.item}"
-                f" {self._at(f, '%to', place)}, <{n} x i1> {mask})"
-            )
+            self._put_masked(f, value, self.real, self._at(f, "%to", place), mask)
 
         def look(value: str) -> None:
             if each == 1:
@@ -351,16 +355,19 @@ class Filters(Vectors):
                 f.store(m * pitch + k * units, table, beside.choose(k * filters + m, m * window + (window - 1 - k)))
             with f.loop(0, runs) as q:
                 first = beside.choose(m0 + f.load(offsets, q), m0 * w_m - (window - 1))
-                with f.loop(0, units, n) as u, f.loop(0, long, n) as e:
+                # From the end: what is written beyond a tap's channels is where those of the next one will be.
+                with f.loop(n, units.up(n) * n + 1, n) as left, f.loop(0, long, n) as e:
+                    u = units.up(n) * n - left
+                    most = units - u if self.kind.bits == 512 else (units > n).choose(n, units - u)
                     found: list[str] = []
-                    read, kept = self._below(f, long - e), self._below(f, units - u)
+                    read, kept = self._below(f, long - e), self._below(f, most)
                     for j in range(n):
                         channel = (u + j).least(units - 1) * each + begin
                         place = self._stored_at(f, weight, channel * w_c + first + e)
                         halves: list[str] = []
                         for h in range(each):
                             at = self._stored_at(f, place, w_c * h)
-                            self._ahead(f, self._stored_at(f, at, w_c * (each * n)))
+                            self._ahead(f, self._stored_at(f, at, w_c * (-each * n)))
                             halves.append(self._raw(f, at, read))
                         if each == 2:
                             low, high = (f.op(f"bitcast {self.vector} {half} to {whole}") for half in halves)

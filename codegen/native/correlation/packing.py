@@ -351,8 +351,13 @@ class Packing(Filters):
                         with f.loop(0, count) as q:
                             one = f.at(runs, q * 3)
                             later = self._stored_at(f, given, in_c * 4 + f.load(one, 0))
-                            for line in range(3):
-                                self._ahead(f, self._stored_at(f, later, line * 64 // self._item_stored()))
+                            line = 64 // self._item_stored()
+                            if self.kind.bits == 512:
+                                for k in range(3):
+                                    self._ahead(f, self._stored_at(f, later, k * line))
+                            else:
+                                with f.loop(0, f.load(one, 2) * in2, line) as i:
+                                    self._ahead(f, self._stored_at(f, later, i))
                             of, place = self._stored_at(f, given, f.load(one, 0)), self._at(f, to, f.load(one, 1))
                             f.line(f"call void @spaced(ptr {place}, ptr {of}, i64 {in2}, i64 {f.load(one, 2)})")
 
@@ -413,11 +418,7 @@ class Packing(Filters):
                 for r, value in enumerate(self._transposed(f, found)):
                     with f.when(k + r < r1):
                         there = self._at(f, "%to", to + (k + r - r0) * pitch + lane + i)
-                        suffix = "f64" if self.real == "double" else "f32"
-                        f.line(
-                            f"call void @llvm.masked.store.v{n}{suffix}.p0({self.vector} {value},"
-                            f" ptr align {self.item} {there}, <{n} x i1> {kept})"
-                        )
+                        self._put_masked(f, value, self.real, there, kept)
 
     def _put_channels(
         self, f: Function, c: Record, t: str, base: str, channel: Int, to: str, second: str, *, paired: bool
@@ -548,6 +549,7 @@ class Packing(Filters):
                         for r in range(self.lanes):
                             row = (m + r).least(count - 1)
                             place = self._stored_at(f, "%base", row * out_m + source + i)
+                            self._ahead_in_short(f, self._stored_at(f, place, out_m * self.lanes))
                             rows.append(self._loaded(f, place, read))
                         for r, value in enumerate(self._transposed(f, rows)):
                             self._vstore(f, value, self._at(f, "%to", (lane + i + r) * self.wide + m))

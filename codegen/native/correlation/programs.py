@@ -10,6 +10,8 @@ from opweave.codegen.native.objects import UNTUNED
 
 #: The most filters whose gradients are formed as products of rows (an even number), and how many rows at a time.
 FEW, _TERMS = 8, 4
+#: Registers of sums that are enough for as many products as are made at a time; with fewer, panels are wider.
+_SUMS = 12
 #: Numbers before a table of terms, the first of which is how many taps it has.
 _HEAD = 16
 
@@ -61,6 +63,61 @@ class Programs(Packing):
                 self._put(f, f.op(f"load {self.real}, ptr {total}"), self._stored_at(f, out, end))
         return f.end()
 
+    def _careful_weight(self) -> str:
+        """Programs of a gradient by the weight of one filter each, which form what of it is NaN anew.
+
+        Where a gradient of a result is not finite, its product with a zero around the input is none; here those are
+        left out.
+        """
+        f, c = self._task("careful.weight", UNTUNED)
+        rows, dims = c["rows"], range(3)
+        counts, taps, by = ([c[f"{name}{d}"] for d in dims] for name in ("count", "taps", "w"))
+        lows, highs, of, to = ([c[f"{name}{d}"] for d in dims] for name in ("lo", "hi", "in", "out"))
+        steps, apart = ([c[f"{name}{d}"] for d in dims] for name in ("step", "dstep"))
+        total, number = f.room(self.real), f.room("i1")
+
+        def is_none(value: str) -> Int:
+            # What is none stays so, whatever is added.
+            return Int(f, f.op(f"fcmp uno {self.real} {value}, 0.0"))
+
+        with f.loop(f.param("start"), f.param("end")) as i:
+            g, m = i // rows, i % rows
+            weight = self._stored_at(f, c.pointer("weight"), g * c["w_g"] + m * c["w_m"])
+            base = self._stored_at(f, c.pointer("input"), g * c["in_g"])
+            grads = self._stored_at(f, c.pointer("output"), g * c["out_g"] + m * c["out_m"])
+            with (
+                f.loop(0, c["channels"]) as channel, f.loop(0, taps[0]) as tz, f.loop(0, taps[1]) as ty,
+                f.loop(0, taps[2]) as tx,
+            ):  # fmt: skip
+                place = self._stored_at(f, weight, channel * c["w_c"] + tz * by[0] + ty * by[1] + tx * by[2])
+                f.line(f"store i1 {is_none(self._get(f, place))}, ptr {number}")
+                again = Int(f, f.op(f"load i1, ptr {number}"))
+                bounds: list[tuple[Int, Int]] = []
+                for d, tap in enumerate((tz, ty, tx)):
+                    first, end = ((edge[d] - tap * apart[d]).most(0).up(steps[d]) for edge in (lows, highs))
+                    bounds.append((first, end.least(counts[d])))
+                with f.when(again):
+                    f.line(f"store {self.real} 0.0, ptr {total}")
+                    with (
+                        f.loop(0, c["n"]) as n, f.loop(*bounds[0]) as z, f.loop(*bounds[1]) as y,
+                        f.loop(*bounds[2]) as x,
+                    ):  # fmt: skip
+                        old = f.op(f"load {self.real}, ptr {total}")
+                        with f.when(is_none(old).denied()):
+                            at, end = n * c["in_n"] + channel * c["in_c"], n * c["out_n"]
+                            for d, (one, tap) in enumerate(zip((z, y, x), (tz, ty, tx), strict=True)):
+                                at, end = at + (one * steps[d] + tap * apart[d]) * of[d], end + one * to[d]
+                            a, b = (
+                                self._get(f, self._stored_at(f, base, at)),
+                                self._get(f, self._stored_at(f, grads, end)),
+                            )
+                            new = f.op(
+                                f"fadd contract {self.real} {old}, {f.op(f'fmul contract {self.real} {a}, {b}')}"
+                            )
+                            f.line(f"store {self.real} {new}, ptr {total}")
+                    self._put(f, f.op(f"load {self.real}, ptr {total}"), place)
+        return f.end()
+
     def _correlate(self) -> str:
         """Programs of a correlation: a block of places and some filters each."""
         f, c = self._task("correlate", UNTUNED)
@@ -69,7 +126,10 @@ class Programs(Packing):
         panel_ = (width // self.lanes).least(3) * self.lanes
         panel = ((width // self.lanes).equals(4)).choose(2 * self.lanes, panel_)
         # Panels of whole places of all images see the same.
-        panel = (c["batch"] % self.wide > 0).choose(panel.least(2 * self.lanes), panel)
+        parted = c["batch"] % self.wide > 0
+        if self.high * 2 < _SUMS:
+            parted = parted.both((f.const(self.wide) % c["batch"].most(1)) > 0)
+        panel = parted.choose(panel.least(2 * self.lanes), panel)
         uneven = c["uneven"].equals(1)
         far = depth.most(amx.ROWS) * self.wide + self.lanes
         t, record = self._block(f, c, width, panel)
@@ -373,6 +433,10 @@ class Programs(Packing):
         base = self._stored_at(f, c.pointer("weight"), g * c["w_g"] + m0 * c["w_m"])
         size, w_m = height * width, c["w_m"]
         plain = c["plain"].equals(1)
+        bits = f"<{self.lanes} x i1>"
+        several, one_ = f.room(bits), f.room("i1")
+        f.line(f"store {bits} zeroinitializer, ptr {several}")
+        f.line(f"store i1 false, ptr {one_}")
 
         def total(at: Int, vector: bool) -> str:
             kind = self.vector if vector else self.real
@@ -385,7 +449,9 @@ class Programs(Packing):
             with f.loop(1, splits) as split:
                 more = f.op(f"fadd {kind} {f.op(f'load {kind}, ptr {found}')}, {one(split)}")
                 f.line(f"store {kind} {more}, ptr {found}")
-            return f.op(f"load {kind}, ptr {found}")
+            value = f.op(f"load {kind}, ptr {found}")
+            self._is_odd(f, value, kind, *((several, bits) if vector else (one_, "i1")))
+            return value
 
         # Terms of a filter lie side by side, or the channels of each tap: squares are turned.
         beside = plain.either(c["w_c"].equals(1))
@@ -406,6 +472,7 @@ class Programs(Packing):
             row = self._stored_at(f, base, r // window * c["w_c"] + steps)
             with f.loop(0, m1 - m0) as m:
                 self._put(f, total((r - r0) * width + m, False), self._stored_at(f, row, m * w_m))
+        self._note(f, c, several, one_)
         text = f.end()
         f, c = self._task("gathered")
         with f.loop(f.param("start"), f.param("end")) as i:

@@ -227,6 +227,9 @@ class Single(Spread):
                             f.line(f"store {self.vector} {value}, ptr {one}")
                 with f.loop(0, told["count_k"]) as k:
                     row = self._stored_at(f, right, k * told["right_k"])
+                    for v in range(0, vectors * self.lanes * self.item, 64):
+                        later = j + (self._across + v // self.item)
+                        self._ahead_in_short(f, self._stored_at(f, row, later))
                     columns = [load(row, j + v * self.lanes) for v in range(vectors)]
                     for at, some in zip(rows, sums, strict=True):
                         place = self._stored_at(f, left, at * told["left_i"] + k * told["left_k"])
@@ -244,8 +247,8 @@ class Single(Spread):
                             kept, kind = self._narrowed(f, value), f"<{self.lanes} x {self.stored}>"
                             f.line(f"store {kind} {kept}, ptr {place}, align {self._item_stored()}")
 
-            single = told["count_i"].equals(1)
-            for alone, high in ((single, 1), (single.denied(), _HIGH)):
+            single, few = (told["count_i"] <= high for high in (1, 2))
+            for alone, high in ((single, 1), (few.both(single.denied()), 2), (few.denied(), _HIGH)):
                 with f.when(alone.both(full)), f.loop(i0, i1, high) as row:
                     block(high, _VECTORS, row, j0, None)
                 with f.when(alone.both(full.denied())), f.loop(i0, i1, high) as row:

@@ -12,6 +12,8 @@ from opweave.codegen.native.emitting import Function, Int, Number
 _PAIRS = "llvm.x86.avx512bf16.dpbf16ps.512"
 PAIRED = f"declare <16 x float> @{_PAIRS}(<16 x float>, <32 x bfloat>, <32 x bfloat>)"
 
+#: Rows of a block that has more columns, at most.
+_FEW_ROWS = 64
 TILED = amx.DECLARATIONS
 
 
@@ -37,6 +39,14 @@ class Vectors:
         self.wide = 3 * self.lanes
         self.suffix = f"v{self.lanes}{'f64' if self.real == 'double' else 'f32'}"
         self.name = f"opweave_convolve_{kind.stored}"
+
+    def _widest(self, f: Function, high: Int) -> Int:
+        """Columns of a block of so many rows, at most: more of them where registers are few, and rows are, too.
+
+        What a block multiplies and its sums are to stay in the cache of the second level, of half a megabyte.
+        """
+        most = f.const(4 * self.wide)
+        return most if self.kind.registers >= 32 else (high <= _FEW_ROWS).choose(most * 2, most)
 
     def _at(self, f: Function, base: str, index: Number) -> str:
         return f.at(base, index, self.real)
@@ -128,9 +138,9 @@ class Vectors:
         value = f.op(f"load <{self.lanes} x {self.stored}>, ptr {place}, align {self._item_stored()}")
         return self._widened(f, value, self.lanes)
 
-    def _suffix(self) -> str:
-        """Of the stored type in LLVM's names of functions."""
-        return {"float": "f32", "double": "f64", "half": "f16", "i16": "i16"}[self.stored]
+    def _suffix(self, stored: str = "") -> str:
+        """Of the stored type, or another, in LLVM's names of functions."""
+        return {"float": "f32", "double": "f64", "half": "f16", "i16": "i16"}[stored or self.stored]
 
     def _several(self) -> str:
         """What `_put_several` calls."""
@@ -172,19 +182,24 @@ class Vectors:
     def _loaded(self, f: Function, place: str, mask: str) -> str:
         """Some of the numbers in a row as they are computed with, zeros for the others."""
         n = self.lanes
-        return self._widened(f, f.op(self._masked_bits(place, mask)), n)
+        return self._widened(f, self._masked_bits(f, place, mask), n)
 
-    def _masked_bits(self, place: str, mask: str) -> str:
-        n, stored = self.lanes, self.stored
-        suffix = self._suffix()
-        return (
-            f"call <{n} x {stored}> @llvm.masked.load.v{n}{suffix}.p0(ptr align {self._item_stored()} {place},"
-            f" <{n} x i1> {mask}, <{n} x {stored}> zeroinitializer)"
+    @property
+    def _moved(self) -> str:
+        """What is loaded by masks: LLVM has no such loads of half numbers where masks are no registers of their own."""
+        return "i16" if self.stored == "half" and self.kind.bits < 512 else self.stored
+
+    def _masked_bits(self, f: Function, place: str, mask: str) -> str:
+        n, stored = self.lanes, self._moved
+        bits = f.op(
+            f"call <{n} x {stored}> @llvm.masked.load.v{n}{self._suffix(stored)}.p0(ptr align {self._item_stored()}"
+            f" {place}, <{n} x i1> {mask}, <{n} x {stored}> zeroinitializer)"
         )
+        return bits if stored == self.stored else f.op(f"bitcast <{n} x {stored}> {bits} to <{n} x {self.stored}>")
 
     def _raw(self, f: Function, place: str, mask: str) -> str:
         """Some of the numbers in a row as they are kept, each as long as one that is computed with: to be moved."""
-        bits = f.op(self._masked_bits(place, mask))
+        bits = self._masked_bits(f, place, mask)
         if self.stored == self.real:
             return bits
         n = self.lanes
@@ -204,19 +219,36 @@ class Vectors:
         self._put_kept(f, self._narrowed(f, value), place, mask)
 
     def _put_kept(self, f: Function, value: str, place: str, mask: str) -> None:
-        n = self.lanes
-        f.line(
-            f"call void @llvm.masked.store.v{n}{self._suffix()}.p0(<{n} x {self.stored}> {value},"
-            f" ptr align {self._item_stored()} {place}, <{n} x i1> {mask})"
-        )
+        self._put_masked(f, value, self.stored, place, mask)
+
+    def _put_masked(self, f: Function, value: str, kind: str, place: str, mask: str) -> None:
+        """Some numbers of a register to memory, computed with or as they are kept (`kind`)."""
+        n, align = self.lanes, self._item_stored() if kind == self.stored else self.item
+        whole, masks = f"<{n} x {kind}>", f"<{n} x i1>"
+
+        def put() -> None:
+            f.line(
+                f"call void @llvm.masked.store.v{n}{self._suffix(kind)}.p0({whole} {value}, ptr align {align} {place},"
+                f" {masks} {mask})"
+            )
+
+        if self.kind.bits == 512:
+            put()
+            return
+        # Without registers for masks, stores by them take many times as long as others, most of all AMD's.
+        full = Int(f, f.op(f"call i1 @llvm.vector.reduce.and.v{n}i1({masks} {mask})"))
+        with f.when(full):
+            f.line(f"store {whole} {value}, ptr {place}, align {align}")
+        with f.when(full.denied()):
+            put()
 
     def _item_stored(self) -> int:
         return 2 if self.stored in ("half", "i16") else self.item
 
     def _masked_load(self) -> str:
         """Functions: the first numbers of a row, or those between two places, zeros around them."""
-        n, stored, vector = self.lanes, self.stored, self.vector
-        suffix = self._suffix()
+        n, stored, vector = self.lanes, self._moved, self.vector
+        suffix = self._suffix(stored)
         declared = f"declare <{n} x {stored}> @llvm.masked.load.v{n}{suffix}.p0(ptr, <{n} x i1>, <{n} x {stored}>)"
         f = Function(f"internal {vector}", "first", ["ptr p", "i64 count"], "alwaysinline")
         first = f.end(f"{vector} {self._loaded(f, '%p', self._below(f, f.param('count')))}")
@@ -341,11 +373,7 @@ class Vectors:
 
     def _put_first(self, f: Function, value: str, place: str, count: Int) -> None:
         """Store the first numbers of a register."""
-        suffix = "f64" if self.real == "double" else "f32"
-        f.line(
-            f"call void @llvm.masked.store.v{self.lanes}{suffix}.p0({self.vector} {value},"
-            f" ptr align {self.item} {place}, <{self.lanes} x i1> {self._below(f, count)})"
-        )
+        self._put_masked(f, value, self.real, place, self._below(f, count))
 
     def _some(self, f: Function, value: str, count: Int) -> str:
         """The first numbers of a register, zeros behind."""
