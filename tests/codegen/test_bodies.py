@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -58,3 +59,12 @@ def test_names_tell_steps_apart() -> None:
         for body in (lambda k, x: k.exp(x) + 1.0, lambda k, x: k.exp(x) + 2.0)
     )
     assert first is not None and second is not None and first.name != second.name
+
+
+def test_the_logarithm_of_the_gamma_function_keeps_its_digits_where_it_is_small() -> None:
+    """It is 0 at 1 and 2."""
+    draw = np.random.default_rng(0)
+    about = [np.array([1.0, 2.0]) + draw.standard_normal((200, 2)) * scale for scale in (1e-1, 1e-4, 1e-9)]
+    x = np.concatenate([*(part.ravel() for part in about), draw.uniform(0.01, 12, 1000), [1.0, 2.0, 0.5, 1.5, 2.5]])
+    found = opweave.lgamma(opweave.from_numpy(x)).numpy()
+    np.testing.assert_allclose(found, [float(mpmath.loggamma(v)) for v in x.tolist()], rtol=10 * 2.0**-53)
