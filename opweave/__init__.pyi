@@ -5543,7 +5543,7 @@ def erfc_(input: Tensor) -> Tensor:
     tensor([1.8427, 0.4795, 0.0047])"""
     ...
 def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The y with erf(y) = x: an approximation by logarithms (Winitzki 2008), made exact by Halley's method.
+    """The y with erf(y) = x: polynomials in log(1 - x²) (Giles 2010), whose digits are those of float32.
 
     Parameters
     ----------
@@ -5567,7 +5567,7 @@ def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.1791, 0.4769, 1.1631])"""
     ...
 def erfinv_(input: Tensor) -> Tensor:
-    """The y with erf(y) = x: an approximation by logarithms (Winitzki 2008), made exact by Halley's method. In place.
+    """The y with erf(y) = x: polynomials in log(1 - x²) (Giles 2010), whose digits are those of float32. In place.
 
     Parameters
     ----------
@@ -8943,7 +8943,7 @@ def less_equal_(input: Tensor, other: Tensor | Number) -> Tensor:
     tensor([1., 1., 0.])"""
     ...
 def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """log |Γ(x)|, by Stirling's series; of numbers below 1/2 by reflection.
+    """log |Γ(x)|, by Stirling's series, near 1 and 2 by a polynomial; of numbers below 1/2 by reflection.
 
     Parameters
     ----------
@@ -8967,7 +8967,7 @@ def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([1.2880, 0.5724, 0.0000])"""
     ...
 def lgamma_(input: Tensor) -> Tensor:
-    """log |Γ(x)|, by Stirling's series; of numbers below 1/2 by reflection. In place.
+    """log |Γ(x)|, by Stirling's series, near 1 and 2 by a polynomial; of numbers below 1/2 by reflection. In place.
 
     Parameters
     ----------

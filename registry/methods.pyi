@@ -4063,7 +4063,7 @@ class Methods:
         tensor([1.8427, 0.4795, 0.0047])"""
         ...
     def erfinv(self) -> Tensor:
-        """The y with erf(y) = x: an approximation by logarithms (Winitzki 2008), made exact by Halley's method.
+        """The y with erf(y) = x: polynomials in log(1 - x²) (Giles 2010), whose digits are those of float32.
 
         Returns
         -------
@@ -4080,7 +4080,7 @@ class Methods:
         tensor([0.1791, 0.4769, 1.1631])"""
         ...
     def erfinv_(self) -> Tensor:
-        """The y with erf(y) = x: an approximation by logarithms (Winitzki 2008), made exact by Halley's method. In place.
+        """The y with erf(y) = x: polynomials in log(1 - x²) (Giles 2010), whose digits are those of float32. In place.
 
         Returns
         -------
@@ -6796,7 +6796,7 @@ class Methods:
         tensor([1., 1., 0.])"""
         ...
     def lgamma(self) -> Tensor:
-        """log |Γ(x)|, by Stirling's series; of numbers below 1/2 by reflection.
+        """log |Γ(x)|, by Stirling's series, near 1 and 2 by a polynomial; of numbers below 1/2 by reflection.
 
         Returns
         -------
@@ -6813,7 +6813,7 @@ class Methods:
         tensor([1.2880, 0.5724, 0.0000])"""
         ...
     def lgamma_(self) -> Tensor:
-        """log |Γ(x)|, by Stirling's series; of numbers below 1/2 by reflection. In place.
+        """log |Γ(x)|, by Stirling's series, near 1 and 2 by a polynomial; of numbers below 1/2 by reflection. In place.
 
         Returns
         -------
