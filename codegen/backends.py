@@ -14,6 +14,7 @@ from typing import Any
 from opweave.codegen.kernel import KernelSource, compile_source, lower_source
 from opweave.registry.dataclass import dataclass
 from opweave.registry.device import Device
+from opweave.registry.interrupts import let_through
 from opweave.registry.loading import load_heavy
 
 
@@ -66,7 +67,8 @@ def _last_cache() -> int:
     try:
         text = Path("/sys/devices/system/cpu/cpu0/cache/index3/size").read_text()
         return int(text.strip().removesuffix("K")) << 10
-    except (OSError, ValueError):
+    except (OSError, ValueError) as error:
+        let_through(error)
         return 0
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from opweave.codegen.instructions import formulas
-from opweave.codegen.instructions.arithmetic import F32, Floats
+from opweave.codegen.instructions import formulas, formulas64
+from opweave.codegen.instructions.arithmetic import F32, F64, Floats
 from opweave.codegen.instructions.emit import Emitter, splat, vector
-from opweave.codegen.instructions.operands import DOUBLE, Operand, Register
+from opweave.codegen.instructions.operands import Operand, Register
 from opweave.codegen.native import llvm, objects
 from opweave.registry.scalar import FACTORS, ROUNDS, STEPS
 
@@ -151,12 +151,11 @@ def _normal(em: Emitter, width: int) -> Operand:
 
 
 def _normal64(em: Emitter, width: int) -> Operand:
-    draw = _Draw(em, width)
-    f = draw.floats
+    draw, f = _Draw(em, width), F64(em, width, llvm.host().fma)
     above = f.mul(f.add(draw.most_bits(draw.words[0], draw.words[1]), f.const(1.0)), f.const(2.0**-53))
     turn = f.mul(draw.most_bits(draw.words[2], draw.words[3]), f.const(_TURN * 2.0**-53))
-    log, cos = em.call(DOUBLE, "log", [(DOUBLE, above)]), em.call(DOUBLE, "cos", [(DOUBLE, turn)])
-    return _scaled(f, f.mul(f.intrinsic("sqrt", f.mul(log, f.const(-2.0))), cos))
+    radius = f.intrinsic("sqrt", f.mul(formulas64.log(f, above), f.const(-2.0)))
+    return _scaled(f, f.mul(radius, formulas64.cos(f, turn)))
 
 
 def _bits(em: Emitter, width: int) -> Operand:
@@ -168,11 +167,11 @@ def _bits(em: Emitter, width: int) -> Operand:
 _TURN = 6.283185307179586
 #: By distribution and element type: what makes a vector of them, the type as `Emitter` has it, and how many of the
 #: lanes of a register that has 32 bits for each.
-_DRAWS: dict[tuple[str, str], tuple[Callable[[Emitter, int], Operand], str, int | None]] = {
+_DRAWS: dict[tuple[str, str], tuple[Callable[[Emitter, int], Operand], str, int]] = {
     ("uniforms", "float32"): (_uniform, "f32", 1),
     ("uniforms", "float64"): (_uniform64, "f64", 2),
     ("normals", "float32"): (_normal, "f32", 1),
-    ("normals", "float64"): (_normal64, "f64", None),
+    ("normals", "float64"): (_normal64, "f64", 2),
     ("bits", "int64"): (_bits, "i64", 2),
 }  # fmt: skip
 
@@ -180,7 +179,7 @@ _DRAWS: dict[tuple[str, str], tuple[Callable[[Emitter, int], Operand], str, int 
 def source(distribution: str, kind: str) -> str:
     """The LLVM IR of a loop."""
     make, elem, share = _DRAWS[distribution, kind]
-    width = 1 if share is None else llvm.host().vector_bits // 32 // share
+    width = llvm.host().vector_bits // 32 // share
     em = Emitter()
     result = make(em, width)
     text = _LOOP.format(
