@@ -158,7 +158,9 @@ def _goes_past(nest: LoopNest, store: Store, target: Target) -> bool:
     buffer = store.buffer
     if target.past is None or store.more is not None or store.accumulate or buffer in nest.inputs:
         return False
-    return hint(product(buffer.sizes)) * buffer.dtype.itemsize >= target.past
+    count = product(buffer.sizes)
+    # Of sizes that are not fixed, others may be small.
+    return isinstance(count, int) and count * buffer.dtype.itemsize >= target.past
 
 
 def _tiled(nest: LoopNest, target: Target) -> tuple[LoopNest, Schedule]:

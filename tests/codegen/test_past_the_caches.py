@@ -12,7 +12,9 @@ from compiling import tensor, traced
 import opweave
 from opweave.codegen.backends import CPU
 from opweave.codegen.wrapper import generate
+from opweave.pipeline import lower as run_passes
 from opweave.registry.op import ops
+from opweave.tracer.make_fx import make_fx
 
 aten = ops.aten
 assert CPU.past is not None
@@ -47,6 +49,7 @@ def test_as_eager(name: str, dtype: str) -> None:
 
 
 def test_sizes_that_are_not_fixed() -> None:
+    """What is made for a large example runs with small ones, whose results stay in the caches."""
     f = opweave.compile(lambda x: opweave.relu(x) - 1, dynamic=True)
     for count in (MANY, 3, MANY + 5, 4096):
         x = opweave.randn(count)
@@ -60,3 +63,5 @@ def test_what_goes_past() -> None:
     assert past not in sources(lambda x: aten.relu.default(x), tensor(MANY // 2))
     # What is read, and written in its place, is in the caches already.
     assert past not in sources(lambda x: aten.relu_.default(x), many)
+    graph = run_passes(make_fx(lambda x: aten.relu.default(x), tracing_mode="symbolic")(many).graph)
+    assert past not in "\n".join(kernel.source for kernel in generate(graph).kernels)
