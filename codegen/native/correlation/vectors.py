@@ -184,18 +184,12 @@ class Vectors:
         n = self.lanes
         return self._widened(f, self._masked_bits(f, place, mask), n)
 
-    @property
-    def _moved(self) -> str:
-        """What is loaded by masks: LLVM has no such loads of half numbers where masks are no registers of their own."""
-        return "i16" if self.stored == "half" and self.kind.bits < 512 else self.stored
-
     def _masked_bits(self, f: Function, place: str, mask: str) -> str:
-        n, stored = self.lanes, self._moved
-        bits = f.op(
-            f"call <{n} x {stored}> @llvm.masked.load.v{n}{self._suffix(stored)}.p0(ptr align {self._item_stored()}"
-            f" {place}, <{n} x i1> {mask}, <{n} x {stored}> zeroinitializer)"
+        n, stored = self.lanes, self.stored
+        return f.op(
+            f"call <{n} x {stored}> @llvm.masked.load.v{n}{self._suffix()}.p0(ptr align {self._item_stored()} {place},"
+            f" <{n} x i1> {mask}, <{n} x {stored}> zeroinitializer)"
         )
-        return bits if stored == self.stored else f.op(f"bitcast <{n} x {stored}> {bits} to <{n} x {self.stored}>")
 
     def _raw(self, f: Function, place: str, mask: str) -> str:
         """Some of the numbers in a row as they are kept, each as long as one that is computed with: to be moved."""
@@ -247,8 +241,8 @@ class Vectors:
 
     def _masked_load(self) -> str:
         """Functions: the first numbers of a row, or those between two places, zeros around them."""
-        n, stored, vector = self.lanes, self._moved, self.vector
-        suffix = self._suffix(stored)
+        n, stored, vector = self.lanes, self.stored, self.vector
+        suffix = self._suffix()
         declared = f"declare <{n} x {stored}> @llvm.masked.load.v{n}{suffix}.p0(ptr, <{n} x i1>, <{n} x {stored}>)"
         f = Function(f"internal {vector}", "first", ["ptr p", "i64 count"], "alwaysinline")
         first = f.end(f"{vector} {self._loaded(f, '%p', self._below(f, f.param('count')))}")
