@@ -215,9 +215,11 @@ class Programs(Packing):
                                 f.line(f"store {self.real} {self._get(f, at)}, ptr {self._at(f, bias, row)}")
                         a = self._at(f, filters, m * PITCH)
                         given = f, some - m, vectors, numbers, a, columns, to, ldc, bias, later
-                        with f.when(partly.denied()):
+                        if self.kind.tiles:
                             self._multiply(*given)
-                        if not self.kind.tiles:
+                        else:
+                            with f.when(partly.denied()):
+                                self._multiply(*given)
                             with f.when(partly):
                                 self._multiply(*given, own_table)
                 self._tiled(f, amx.release())
