@@ -22,15 +22,15 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from opweave import passes
-from opweave.codegen.native import calls
+from opweave.codegen.native import calls, pool
 from opweave.registry.custom_op import definitions
 from opweave.registry.device import is_cuda_available
 from opweave.registry.library import _forever
 from opweave.registry.op import OpOverload, registry
 from opweave.tracer import spec
 
-# The declared samples of ops are for the tests of every stage.
-sys.path.append(str(Path(__file__).parent / "registry" / "ops"))
+# The declared samples of ops, and what stands for instructions, are for the tests of every stage.
+sys.path += [str(Path(__file__).parent / "registry" / "ops"), str(Path(__file__).parent / "helpers")]
 
 # Calls are replayed in all tests, and not once there were many.
 calls.install(True)
@@ -192,6 +192,15 @@ def environment_stays() -> Iterator[None]:
     changed = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
     not_ours = ("PYTEST_CURRENT_TEST", "TORCHINDUCTOR_CACHE_DIR")  # PyTorch keeps where its first compilation went
     assert not [name for name in changed if name not in not_ours], "variables that a test left changed"
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """A test whose native code runs on one thread."""
+    before = pool.get_num_threads()
+    pool.set_num_threads(1)
+    yield
+    pool.set_num_threads(before)
 
 
 @pytest.fixture

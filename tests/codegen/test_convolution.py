@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from emulated_tiles import emulated_tiles
 
 import opweave as ow
 from opweave.codegen import convolution
@@ -353,21 +354,24 @@ def test_filters_that_are_not_finite_meet_no_zeros_from_outside(
 #: Kinds of machines with less than this one may have.
 LESS = [
     correlation.Kind("float", 128, 16), correlation.Kind("float", 256, 16), correlation.Kind("bfloat", 256, 16),
-    correlation.Kind("bfloat", 512, 32, True),
+    correlation.Kind("bfloat", 512, 32, True), correlation.Kind("bfloat", 512, 32, True, True),
 ]  # fmt: skip
 
 
 @pytest.mark.skipif(not llvm.host().streams, reason="registers of other widths")
 @pytest.mark.parametrize("kind", LESS, ids=str)
-def test_machines_with_less_compute_the_same(kind: correlation.Kind) -> None:
+def test_machines_with_less_compute_the_same(kind: correlation.Kind, request: pytest.FixtureRequest) -> None:
     if kind.bits > llvm.host().vector_bits or (kind.paired and "avx512bf16" not in llvm.host().features):
         pytest.skip("this machine has no such registers or instructions")
     dtype = ow.float32 if kind.stored == "float" else ow.bfloat16
     name = convolution.symbol(dtype)
+    with emulated_tiles():
+        source = correlation.source(kind)
+    if kind.tiles:
+        request.getfixturevalue("one_thread")
     code = objects.load(
-        llvm.compile_object(correlation.source(kind), level=objects.PROMOTED), (name,),
-        imports={"opweave_run": pool.run_address()},
-    )  # fmt: skip
+        llvm.compile_object(source, level=objects.PROMOTED), (name,), imports={"opweave_run": pool.run_address()}
+    )
     run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(code.address(name))
 
     def operand(x: ow.Tensor) -> convolution.Operand:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from emulated_tiles import emulated_tiles
 
 import opweave as ow
 from opweave.codegen import convolution
@@ -301,14 +302,23 @@ def test_a_batch_may_be_empty() -> None:
 
 
 @pytest.mark.skipif(not llvm.host().streams, reason="registers of other widths")
-@pytest.mark.parametrize("bits", [128, 256, 512])
+@pytest.mark.parametrize("bits", [128, 256, 512, "pairs", "tiles"])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_machines_with_less_compute_the_same(dtype: str, bits: int) -> None:
-    if bits > llvm.host().vector_bits:
+def test_machines_with_less_compute_the_same(dtype: str, bits: int | str, request: pytest.FixtureRequest) -> None:
+    paired = isinstance(bits, str)
+    if paired and dtype == "float32":
+        pytest.skip("pairs are of narrow numbers")
+    long = bits if isinstance(bits, int) else 512
+    if long > llvm.host().vector_bits or (paired and "avx512bf16" not in llvm.host().features):
         pytest.skip("this machine has no such registers")
     kind = getattr(ow, dtype)
     name = convolution.symbol(kind)
-    source = correlation.source(correlation.Kind(convolution.STORED[kind], bits, 32 if bits == 512 else 16))
+    registers = 32 if long == 512 else 16
+    machine = correlation.Kind(convolution.STORED[kind], long, registers, paired, bits == "tiles")
+    with emulated_tiles():
+        source = correlation.source(machine)
+    if machine.tiles:
+        request.getfixturevalue("one_thread")
     code = objects.load(
         llvm.compile_object(source, level=objects.PROMOTED), (name,), imports={"opweave_run": pool.run_address()}
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from emulated_tiles import emulated_tiles
 
 import opweave
 from opweave.codegen import narrow_products
@@ -231,18 +232,24 @@ def test_other_machines(level: str, dtype: dtypes.DType) -> None:
 LESS = [
     native.Kind(stored, bits, bits // 16, size)
     for stored, pair in (("bfloat", 2), ("i8", 4)) for bits, size in ((256, 1), (512, 1), (512, pair))
-]  # fmt: skip
+] + [native.Kind(stored, 512, 32, pair, True) for stored, pair in (("bfloat", 2), ("i8", 4))]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", LESS, ids=str)
-def test_machines_without_units(monkeypatch: pytest.MonkeyPatch, kind: native.Kind) -> None:
-    """The same code for groups of one number, registers of 256 bits, and without tiles."""
+def test_machines_without_units(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, kind: native.Kind
+) -> None:
+    """The same code for groups of one number, registers of 256 bits, and without tiles; and with them, in memory."""
     stored = kind.stored
     feature = {1: "avx2", 2: "avx512bf16", 4: "avx512vnni"}[kind.size]
     if llvm.host().vector_bits < kind.bits or feature not in llvm.host().features:
         pytest.skip("another machine's registers or instructions")
     name = f"opweave_multiply_{stored}"
-    code = objects.Code(lambda: native.source(kind), f"narrow {kind}", llvm.PROMOTED)
+    with emulated_tiles():
+        source = native.source(kind)
+    if kind.tiles:
+        request.getfixturevalue("one_thread")
+    code = objects.Code(lambda: source, f"narrow {kind}, emulated", llvm.PROMOTED)
     loaded = code.load((name, f"{name}_run", f"{name}_loop"), {"opweave_run": pool.run_address()})
     call = launch.words_function("products", len(native.FIELDS), loaded.address(f"{name}_run"), loaded)
     made = narrow_products._Native(call, loaded.address(name), loaded.address(f"{name}_loop"))

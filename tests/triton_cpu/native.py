@@ -15,7 +15,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource, make_backend
 from triton.runtime.jit import JITFunction
 
-from opweave.codegen.native import llvm, objects
+from opweave.codegen.native import amx, llvm, objects
 from opweave.codegen.triton_cpu.analysis import Lowered, TargetFeatures
 from opweave.codegen.triton_cpu.lower import lower
 
@@ -72,7 +72,11 @@ def _kind(arg: Any) -> str:
 
 @cache
 def _compiled(
-    kernel: JITFunction[Any], kinds: tuple[str, ...], constants: tuple[tuple[str, Any], ...], features: TargetFeatures
+    kernel: JITFunction[Any],
+    kinds: tuple[str, ...],
+    constants: tuple[tuple[str, Any], ...],
+    features: TargetFeatures,
+    instructions: str,
 ) -> tuple[Any, Lowered]:
     names = [p.name for p in kernel.params if p.name not in dict(constants)]
     signature = dict(zip(names, kinds, strict=True)) | {name: "constexpr" for name, _ in constants}
@@ -90,7 +94,7 @@ def compiled(
 ) -> tuple[Callable[..., None], bytes, Lowered]:
     kinds = tuple(_kind(a) for a in args)
     features = features_ or TargetFeatures.of(llvm.host())
-    entry, lowered = _compiled(kernel, kinds, tuple(constants.items()), features)
+    entry, lowered = _compiled(kernel, kinds, tuple(constants.items()), features, amx.DECLARATIONS)
     values = [a.ctypes.data if isinstance(a, np.ndarray) else a for a in args]
     layout = "<" + "".join(_PACK.get(k, "q") for k in kinds)
     return entry, struct.pack(layout, *values), lowered

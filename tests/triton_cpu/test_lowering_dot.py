@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from emulated_tiles import emulated_tiles
 from native import BF16, compiled, launch
 
 from opweave.codegen.native import llvm
@@ -42,10 +44,12 @@ KINDS = [
 
 
 def features_of(kind: str) -> TargetFeatures:
-    """This machine's with AMX, without, or without any instruction for narrow types."""
+    """This machine's with AMX, without, without any instruction for narrow types, or with tiles in memory."""
     here = TargetFeatures.of(llvm.host())
     if kind == "here":
         return here
+    if kind == "tiles":
+        return replace(here, vector_bits=512, bf16_tiles=True, int8_tiles=True)
     without = replace(here, bf16_tiles=False, int8_tiles=False)
     return without if kind == "registers" else replace(without, bf16_dots=False, int8_dots=False)
 
@@ -108,7 +112,16 @@ def strided(
     tl.store(c_ptr + rm[:, None] * N + rn[None, :], acc, mask=(rm[:, None] < M) & (rn[None, :] < N))
 
 
-@pytest.mark.parametrize("features", ["here", "registers", "widened"])
+def made_for(kind: str) -> contextlib.AbstractContextManager[None]:
+    """How code is made for `features_of(kind)`."""
+    if kind != "tiles":
+        return contextlib.nullcontext()
+    if llvm.host().vector_bits < 512:
+        pytest.skip("tiles come with registers that this machine does not have")
+    return emulated_tiles()
+
+
+@pytest.mark.parametrize("features", ["here", "registers", "widened", "tiles"])
 @pytest.mark.parametrize(("turned_a", "turned_b"), [(False, True), (True, False)])
 @pytest.mark.parametrize("tile", [(16, 16, 32), (32, 128, 64), (64, 32, 128), (32, 32, 16), (16, 64, 16)], ids=str)
 @pytest.mark.parametrize("dtype", [BF16, np.int8], ids=lambda t: np.dtype(t).name)
@@ -127,10 +140,11 @@ def test_narrow_operands_in_every_order(
     left, right = a.T if turned_a else a, b.T if turned_b else b
     (am, ak), (bk_, bn_) = ([s // a.itemsize for s in x.strides] for x in (left, right))
     out = np.zeros((m, n), np.int32 if whole else np.float32)
-    launch(
-        strided, (2, 2), a, b, out, m, n, k, AM=am, AK=ak, BK_=bk_, BN_=bn_, ACC=tl.int32 if whole else tl.float32,
-        BM=bm, BN=bn, BK=bk, TWICE=turned_a, features_=features_of(features),
-    )  # fmt: skip
+    with made_for(features):
+        launch(
+            strided, (2, 2), a, b, out, m, n, k, AM=am, AK=ak, BK_=bk_, BN_=bn_, ACC=tl.int32 if whole else tl.float32,
+            BM=bm, BN=bn, BK=bk, TWICE=turned_a, features_=features_of(features),
+        )  # fmt: skip
     if turned_a:
         left = left + left
     exact = [x.astype(np.int64 if whole else np.float64) for x in (left, right)]
@@ -141,9 +155,14 @@ def test_narrow_operands_in_every_order(
     assert np.all(np.abs(out - (exact[0] @ exact[1] + 3)) <= bound)
 
 
-@pytest.mark.parametrize("kind", ["here", "registers"])
+@pytest.mark.parametrize("kind", ["here", "registers", "tiles"])
 def test_narrow_operands_at_the_ends_of_their_range(kind: str) -> None:
-    features = features_of(kind)
+    features, making = features_of(kind), made_for(kind)
+    with making:
+        _at_the_ends(features)
+
+
+def _at_the_ends(features: TargetFeatures) -> None:
     for x, y in ((-128, -128), (-128, 127), (127, 127)):
         a, b, out = np.full((16, 64), x, np.int8), np.full((64, 16), y, np.int8), np.zeros((16, 16), np.int32)
         launch(matmul, (1, 1), a, b, out, 16, 16, 64, ACC=tl.int32, BM=16, BN=16, BK=32, features_=features)

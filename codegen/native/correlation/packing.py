@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from opweave.codegen.native import amx
 from opweave.codegen.native.amx import ROWS
 from opweave.codegen.native.correlation.filters import Filters
-from opweave.codegen.native.correlation.vectors import PAIRED, TILED
+from opweave.codegen.native.correlation.vectors import PAIRED
 from opweave.codegen.native.correlation.words import BLOCK, PIECE, PITCH, Record
 from opweave.codegen.native.emitting import Function, Int
 
@@ -479,7 +480,7 @@ class Packing(Filters):
                 f.line(f"store i32 {f.op(f'and i32 {pair}, 65535')}, ptr {last}")
             if self.kind.tiles:
                 self._vstore(f, "zeroinitializer", self._at(f, row, k.up(2)))
-        return "\n\n".join((PAIRED, *([TILED] if self.kind.tiles else []), rows, f.end()))
+        return "\n\n".join((PAIRED, *([amx.DECLARATIONS] if self.kind.tiles else []), rows, f.end()))
 
     def _scatter(self) -> str:
         """A panel's results to where they belong: rows `pitch` apart, from `of`."""
