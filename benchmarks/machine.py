@@ -3,8 +3,8 @@
     python benchmarks/machine.py --threads 2
 
 A copy and a sum of squares of arrays beyond the caches give the bytes, counted as those that must move. Multiplications
-and sums of vectors that stay in registers give the operations: of float32, of bfloat16 by AVX512-BF16 and of int8 by
-VNNI where there are such instructions. The best of several rounds counts.
+and sums of vectors that stay in registers give the operations: of float32, and of bfloat16 and int8 by AMX, or by
+AVX512-BF16 and VNNI, where there are such instructions. The best of several rounds counts.
 """
 
 from __future__ import annotations
@@ -18,25 +18,39 @@ from collections.abc import Callable
 
 import numpy as np
 
-from opweave.codegen.native import llvm, objects
+from opweave.codegen.native import amx, llvm, objects
 
 ELEMENTS = 1 << 24
-STEPS, SUMS = 100_000, 12
+STEPS, SUMS, TILES = 100_000, 12, 4
 
 
 def kernels(machine: llvm.Host) -> dict[str, tuple[str, float]]:
-    """LLVM IR of functions that stay in registers, and operations of a step, by type."""
+    """LLVM IR of functions that stay in registers or tiles, and operations of all sums' steps, by type."""
     lanes = machine.vector_bits // 32
     fma = f"call <{lanes} x float> @llvm.fma.v{lanes}f32(<{lanes} x float> %x, <{lanes} x float> %x, {{}})"
-    found = {"float32": (_loop(f"<{lanes} x float>", f"<{lanes} x float>", f"@llvm.fma.v{lanes}f32", fma), 2.0 * lanes)}
+    one = f"<{lanes} x float>"
+    found = {"float32": (_loop(one, one, f"@llvm.fma.v{lanes}f32", fma), 2.0 * lanes * SUMS)}
     for name, feature, kind, sums, dot, each in (
         ("bfloat16", "avx512bf16", "<32 x bfloat>", "<16 x float>", "llvm.x86.avx512bf16.dpbf16ps.512", 4),
         ("int8", "avx512vnni", "<16 x i32>", "<16 x i32>", "llvm.x86.avx512.vpdpbusd.512", 8),
     ):
-        if machine.vector_bits == 512 and feature in machine.features:
+        stored = "bfloat" if name == "bfloat16" else "i8"
+        if machine.has_tiles(stored):
+            found[name] = (_tile_loop(stored), amx.ROWS * 16 * 16.0 * each * TILES)
+        elif machine.vector_bits == 512 and feature in machine.features:
             call = f"call {sums} @{dot}({{}}, {kind} %x, {kind} %x)"
-            found[name] = (_loop(kind, sums, f"@{dot}", call), 16.0 * each)
+            found[name] = (_loop(kind, sums, f"@{dot}", call), 16.0 * each * SUMS)
     return found
+
+
+def _tile_loop(stored: str) -> str:
+    dots = [amx.dot(stored, tile, TILES, TILES + 1) for tile in range(TILES)]
+    return "\n".join([
+        amx.DECLARATIONS, "define void @steps(ptr %in, ptr %out, i64 %n) {", "entry:", amx.configure(),
+        "  br label %loop", "loop:", "  %k = phi i64 [ 0, %entry ], [ %k1, %loop ]", *dots, "  %k1 = add i64 %k, 1",
+        "  %more = icmp slt i64 %k1, %n", "  br i1 %more, label %loop, label %done", "done:", amx.release(),
+        "  ret void", "}",
+    ])  # fmt: skip
 
 
 def _loop(kind: str, sums: str, name: str, call: str) -> str:
@@ -79,7 +93,7 @@ def measured(threads: int) -> dict[str, float]:
             lambda i, steps=steps, rooms=rooms: steps(rooms[2 * i].ctypes.data, rooms[2 * i + 1].ctypes.data, STEPS),
             threads,
         )
-        found[name] = operations * SUMS * STEPS * threads / seconds
+        found[name] = operations * STEPS * threads / seconds
     return found
 
 
