@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from opweave.codegen import half_casts
+from opweave.codegen import casts
 from opweave.codegen.instructions.emit import Emitter
 from opweave.codegen.instructions.operands import I32, I64, PTR, Constant, Operand, Register
 from opweave.codegen.native import objects, pool
@@ -100,7 +100,7 @@ def _as_loop(program: RowProgram, inputs: int, types: tuple[str, ...], is_large:
         ])  # fmt: skip
         left = em.sub(left, whole)
         for number, word in begins.items():
-            put(HEAD + number, em.add(word, em.mul(whole, half_casts.size(types[number]))))
+            put(HEAD + number, em.add(word, em.mul(whole, casts.size(types[number]))))
     shape(1, 1, left)
     em.line("call void @opweave.rows(ptr %args, i64 0, i64 1, i32 0, i32 0, i32 0)")
     words = HEAD + 2 * results + 2
@@ -110,7 +110,7 @@ def _as_loop(program: RowProgram, inputs: int, types: tuple[str, ...], is_large:
 
 def _loaded(name: str, source: Callable[[], str], types: Sequence[str], on_pool: bool) -> int | None:
     try:
-        if "f2" in types and half_casts.loop(np.dtype(np.float16), np.dtype(np.float32)) is None:
+        if "f2" in types and casts.loop(np.dtype(np.float16), np.dtype(np.float32)) is None:
             return None
         code = objects.Code(source, name, objects.CLEANED, name)
         imports = {"opweave_run": pool.run_address()} if on_pool else {}

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from opweave.codegen import bodies, half_casts
+from opweave.codegen import bodies, casts
 from opweave.codegen.instructions.arithmetic import F32
 from opweave.codegen.instructions.emit import Emitter, float_literal, splat, suffix, vector
 from opweave.codegen.instructions.operands import I32, I64, PTR, VOID, ZEROS, Constant, Operand, Register
@@ -64,7 +64,7 @@ HEAD = 8
 
 
 class Writer:
-    """The LLVM IR of a program for some types (as `half_casts` calls them), operands first.
+    """The LLVM IR of a program for some types (as `casts` calls them), operands first.
 
     Parameters
     ----------
@@ -157,9 +157,9 @@ class Writer:
                 self.places[number] = first(number, row if form == "rows" else chosen)
             elif form == "each":
                 at = em.offset(self.pointers[number], row, self.element(number))
-                size = half_casts.size(self.types[number])
+                size = casts.size(self.types[number])
                 x = em.inst(f"load {vector(self.element(number), lanes)}, ptr {at}, align {size}")
-                found = half_casts.converted(em, x, self.types[number], "f4", lanes)
+                found = casts.converted(em, x, self.types[number], "f4", lanes)
                 self.constants[number] = found if self.across else self.spread(found)
         outs = [(number, v) for number, v in enumerate(self.plan.results, len(forms)) if v.kind != "down"]
         for number, value in outs:
@@ -172,8 +172,8 @@ class Writer:
                 found = self.number(value)
                 if not self.across:
                     found = em.inst(f"extractelement {self.single} {found}, i64 0")
-                found = half_casts.converted(em, found, "f4", self.types[number], lanes)
-                size = half_casts.size(self.types[number])
+                found = casts.converted(em, found, "f4", self.types[number], lanes)
+                size = casts.size(self.types[number])
                 em.line(f"store {vector(self.element(number), lanes)} {found}, ptr {self.places[number]}, align {size}")
 
     def one_pass(self, number: int, ends: list[Value]) -> None:
@@ -287,7 +287,7 @@ class Writer:
             return em.inst(f"{kind} {self.mask} {args[0]}, {args[1]}")
         if kind == "stored":
             elem = str(self.types[v.data])
-            return half_casts.converted(em, half_casts.converted(em, args[0], "f4", elem, self.w), elem, "f4", self.w)
+            return casts.converted(em, casts.converted(em, args[0], "f4", elem, self.w), elem, "f4", self.w)
         if kind in RUNNING:
             return self.apply_running(v, args[0])
         own = getattr(self, f"apply_{kind}", None)
@@ -385,34 +385,34 @@ class Writer:
     # -- memory
 
     def element(self, number: int) -> str:
-        return half_casts.ELEMENTS[self.types[number]]
+        return casts.ELEMENTS[self.types[number]]
 
     def load(self, number: int, i: Operand, left: Operand | None) -> Operand:
         em, elem = self.em, self.element(number)
-        size = half_casts.size(self.types[number])
+        size = casts.size(self.types[number])
         if self.across and self.program.forms[number] == "columns":
             x = em.inst(f"load {vector(elem, 1)}, ptr {em.offset(self.places[number], i, elem)}, align {size}")
-            return self.spread(half_casts.converted(em, x, self.types[number], "f4", 1))
+            return self.spread(casts.converted(em, x, self.types[number], "f4", 1))
         at = em.offset(self.places[number], self.far(i), elem)
         if left is not None and self.is_masked(size):
             x = em.call(
                 vector(elem, self.w), f"llvm.masked.load.{suffix(elem, self.w)}.p0",
                 [(PTR, at), (I32, Constant(str(size))), (self.mask, self.inside(left)), (vector(elem, self.w), ZEROS)],
             )  # fmt: skip
-            return half_casts.converted(em, x, self.types[number], "f4", self.w)
+            return casts.converted(em, x, self.types[number], "f4", self.w)
         if left is not None:
             buffer = em.buffer((self.w,), elem).pointer
             em.line(f"store {vector(elem, self.w)} {ZEROS}, ptr {buffer}")
             self.copy(buffer, at, em.mul(left, size))
             at = buffer
         x = em.inst(f"load {vector(elem, self.w)}, ptr {at}, align {size}")
-        return half_casts.converted(em, x, self.types[number], "f4", self.w)
+        return casts.converted(em, x, self.types[number], "f4", self.w)
 
     def store(self, number: int, i: Operand, value: Operand, left: Operand | None) -> None:
         em, elem = self.em, self.element(number)
         at = to = em.offset(self.places[number], self.far(i), elem)
-        size = half_casts.size(self.types[number])
-        found = half_casts.converted(em, value, "f4", self.types[number], self.w)
+        size = casts.size(self.types[number])
+        found = casts.converted(em, value, "f4", self.types[number], self.w)
         if left is not None and self.is_masked(size):
             em.call(
                 VOID, f"llvm.masked.store.{suffix(elem, self.w)}.p0",
@@ -517,7 +517,7 @@ def _loaded(program: RowProgram, types: tuple[str, ...], across: bool) -> _Loade
     name = f"{program.name} of {' '.join(types)}{' across' if across else ''}"
     code = objects.Code(lambda: Writer(program, types, across).source("opweave.rows"), name, objects.CLEANED, name)
     try:
-        if "f2" in types and half_casts.loop(np.dtype(np.float16), np.dtype(np.float32)) is None:
+        if "f2" in types and casts.loop(np.dtype(np.float16), np.dtype(np.float32)) is None:
             return None  # the machine does not convert it
         pool.native()
         address = code.load(["opweave.rows"]).address("opweave.rows")

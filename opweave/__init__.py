@@ -144,7 +144,7 @@ with _deferred(patient=False), _uncollected():
         _scalar.native.supply(lambda name, x: _load_heavy("opweave.codegen.eager_math").apply(name, x))
         _scalar.ufunc.supply(lambda name: _load_heavy("opweave.codegen.eager_math").ufunc(name))
         _native_bodies.compiled.supply(lambda *args: _load_heavy("opweave.codegen.eager_math").of_body(*args))
-        _scalar.convert.supply(lambda x, out: _load_heavy("opweave.codegen.half_casts").convert(x, out))
+        _scalar.convert.supply(lambda x, out: _load_heavy("opweave.codegen.casts").convert(x, out))
         _scalar.turn.supply(lambda x, out: _load_heavy("opweave.codegen.turning").turn(x, out))
         _rows.native.supply(lambda *args: _load_heavy("opweave.codegen.rows").run(*args))
         _combining.native.supply(lambda *args: _load_heavy("opweave.codegen.combining").run(*args))

@@ -215,7 +215,7 @@ def of_floats(name: str, a: Any, b: Any) -> np.ufunc | None:
 
 
 _FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
-#: Writes the elements of the first array into the second, one of them of a half type; False where it cannot.
+#: Writes the elements of the first array into the second, of another type; False where it cannot.
 convert: Hook[[np.ndarray[Any, Any], np.ndarray[Any, Any]], bool] = Hook()
 #: Elements from which on `convert` is worth being called.
 _FEW = 256
@@ -240,30 +240,42 @@ def is_turned(out: np.ndarray[Any, Any], x: Any) -> bool:
 
 
 def converted(x: Any, dtype: np.dtype[Any]) -> Any:
-    """`x.astype(dtype)`: NumPy takes half types bit by bit, so those of many elements are left to native code."""
-    if type(x) is np.ndarray and x.size >= _FEW and _is_half(x.dtype, dtype) and convert.call is not None:
+    """`x.astype(dtype)`; many elements are left to native code, which does not go one by one as NumPy does.
+
+    Floats become integers as `Scalars.cast` has it.
+    """
+    found = _natively(x, dtype)
+    if found is not None:
+        return found
+    if type(x) is np.ndarray and x.dtype.kind == "f" and dtype.kind in "iu":
+        return _float_to_int(np, x, dtype)
+    return x.astype(dtype)
+
+
+def _natively(x: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any] | None:
+    """What native code converts; None where it does not."""
+    if type(x) is np.ndarray and x.size >= _FEW and _is_real(x.dtype, dtype) and convert.call is not None:
         # Rows, or what is rows when it is turned: the result lies as the source does.
         rows = x if x.flags.c_contiguous else x.T
         if rows.flags.c_contiguous:
             out = memory.empty(rows.shape, dtype)
             if convert.call(rows, out):
                 return out if rows is x else out.T
-    return x.astype(dtype)
+    return None
 
 
 def convert_into(out: np.ndarray[Any, Any], x: Any) -> None:
-    """`np.copyto(out, x)`, converted as casts are; half types as `converted` has them."""
-    if type(x) is np.ndarray and out.size >= _FEW and _is_half(x.dtype, out.dtype) and convert.call is not None:
+    """`np.copyto(out, x)`, converted as casts are."""
+    if type(x) is np.ndarray and out.size >= _FEW and _is_real(x.dtype, out.dtype) and convert.call is not None:
         if convert.call(x, out):
             return
     if not is_turned(out, x):
         np.copyto(out, x, casting="unsafe")
 
 
-def _is_half(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
-    return source != target and (
-        source.itemsize == 2 and source.kind not in "iu" or target.itemsize == 2 and target.kind not in "iu"
-    )
+def _is_real(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
+    """Whether there is code for two types: real numbers, of which bfloat16 alone is none of NumPy's."""
+    return source != target and all(d.kind in "biuf" or d.itemsize == 2 and d.kind == "V" for d in (source, target))
 
 
 #: What a round of Philox multiplies by, and adds to the key.
@@ -309,7 +321,8 @@ class ArrayScalars(Scalars):
             # NumPy knows of no rules for float8 types, and of none for large bfloat16 numbers.
             x = converted(x, np.dtype(np.float32))
         if x.dtype.kind == "f" and dtype.kind in "iu":
-            return _float_to_int(self.xp, x, dtype.numpy)
+            found = _natively(x, dtype.numpy)
+            return _float_to_int(self.xp, x, dtype.numpy) if found is None else found
         if x.dtype.kind == "c" and dtype.kind != "c":
             x = x.real
             return self.cast(x, dtype)

@@ -274,12 +274,6 @@ class Tape:
         data : tuple of int
             As in `Loop`.
         """
-        if function == "cast" and _takes_two_steps(inputs[0], out):
-            (source,) = inputs
-            assert isinstance(source, Value)
-            wide = self.converted(source, np.dtype(np.float32))
-            self.map("cast", [wide], out)
-            return
         if function == "cast" and out.dtype.kind == "b":
             (given,) = inputs
             if isinstance(given, Value) and given.dtype.kind in "fiu":  # which NumPy converts number by number
@@ -517,12 +511,6 @@ def _element(t: Tensor) -> np.dtype[Any]:
     if dtype is None or dtype.kind not in "biufc" and t._dtype is not dtypes.bfloat16:
         raise NotTaped("elements that NumPy has no loops for")
     return dtype
-
-
-def _takes_two_steps(source: Any, out: Value) -> bool:
-    """Whether a half type becomes integers, which it does by way of float32."""
-    dtype = source.dtype
-    return dtype.itemsize == 2 and dtype.kind not in "iu" and out.dtype.kind in "iu"
 
 
 def _bytes(v: Value, d: int) -> int:

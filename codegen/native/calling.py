@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -32,8 +31,8 @@ MOST_PLACES = 2 * MOST_ARGUMENTS + 1 + MOST_KEPT
 #: Bytes of elements that the loops of `elements.ll` are for.
 _WIDTHS = (1, 2, 4, 8, 16)
 #: Types that are converted to each other, as LLVM has them.
-_CONVERTED = {"b1": "i8", "u1": "i8", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64", "f4": "float", "f8": "double"}
-_NAMES = {np.dtype(name): name for name in _CONVERTED}
+_TYPES = {"b1": "i8", "u1": "i8", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64", "f4": "float", "f8": "double"}
+_NAMES = {np.dtype(name): name for name in _TYPES}
 #: What becomes of two elements, one of which is at a place, in LLVM: of floats and of whole numbers.
 _COMBINED = {
     "added": ("%total = fadd {} %before, %value", "%total = add {} %before, %value"),
@@ -50,7 +49,7 @@ _COMBINED = {
 }  # fmt: skip
 _ADDED = [
     {"NAME": name, "TYPE": dtype, "LLVM": llvm, "COMBINE": of_two[dtype[0] != "f"].format(llvm)}
-    for name, of_two in _COMBINED.items() for dtype, llvm in _CONVERTED.items() if dtype[0] in "fi"
+    for name, of_two in _COMBINED.items() for dtype, llvm in _TYPES.items() if dtype[0] in "fi"
 ]  # fmt: skip
 
 
@@ -64,7 +63,7 @@ def _extreme(name: str, dtype: str, llvm: str) -> dict[str, str]:
     return {"NAME": name, "TYPE": dtype, "LLVM": llvm, "COMPARE": compare, "IS_NAN": is_nan}
 
 
-_EXTREMES = [_extreme(name, *each) for name in ("argmax", "argmin") for each in _CONVERTED.items()]
+_EXTREMES = [_extreme(name, *each) for name in ("argmax", "argmin") for each in _TYPES.items()]
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 
 
@@ -89,56 +88,7 @@ def source() -> str:
     parts += [native.source("places", numbers={"BITS": 8 * width, "BYTES": width}) for width in _WIDTHS]
     parts += [native.source("adding", numbers=adding) for adding in _ADDED]
     parts += [native.source("extremes", numbers=extreme) for extreme in _EXTREMES]
-    parts += [native.source("cast", numbers=cast) for cast in _casts()]
     return "\n".join(parts)
-
-
-def _casts() -> Iterator[dict[str, str]]:
-    """What a conversion is in LLVM, for each two types."""
-    for source, source_type in _CONVERTED.items():
-        for target, target_type in _CONVERTED.items():
-            found = _conversion(np.dtype(source), source_type, np.dtype(target), target_type)
-            if source != target and found:
-                yield {"FROM": source, "TO": target, "FROM_TYPE": source_type, "TO_TYPE": target_type,
-                       "CONVERSION": found}  # fmt: skip
-
-
-def _conversion(source: np.dtype[Any], source_type: str, target: np.dtype[Any], target_type: str) -> str:
-    if target.kind == "b":
-        compare = "fcmp une" if source.kind == "f" else "icmp ne"
-        zero = "0.0" if source.kind == "f" else "0"
-        return f"%is = {compare} {source_type} %value, {zero}\n  %result = zext i1 %is to i8"
-    wider, signed = target.itemsize > source.itemsize, source.kind == "i"
-    if source.kind == "f" and target.kind != "f":
-        return _truncation(source_type, target, target_type)
-    if source.kind == "f":
-        verb = "fpext" if wider else "fptrunc"
-    elif target.kind == "f":
-        verb = "sitofp" if signed else "uitofp"
-    elif target.itemsize == source.itemsize:
-        return f"%result = add {source_type} %value, 0"
-    else:
-        verb = ("sext" if signed else "zext") if wider else "trunc"
-    return f"%result = {verb} {source_type} %value to {target_type}"
-
-
-def _truncation(source_type: str, target: np.dtype[Any], target_type: str) -> str:
-    """As `registry.scalar` has it: what does not fit int32 (int64) becomes the least of these, and then it wraps."""
-    bits = 64 if target.itemsize == 8 else 32
-    # 2^31 and 2^63, as LLVM writes them.
-    bound = "0x43E0000000000000" if bits == 64 else "0x41E0000000000000"
-    least = "0xC3E0000000000000" if bits == 64 else "0xC1E0000000000000"
-    lines = [
-        f"%above = fcmp oge {source_type} %value, {least}",
-        f"%below = fcmp olt {source_type} %value, {bound}",
-        "%fits = and i1 %above, %below",
-        f"%some = select i1 %fits, {source_type} %value, {source_type} 0.0",
-        f"%whole = fptosi {source_type} %some to i{bits}",
-        f"%wide = select i1 %fits, i{bits} %whole, i{bits} {-(1 << bits - 1)}",
-        f"%result = add i{bits} %wide, 0" if target.itemsize * 8 == bits
-        else f"%result = trunc i{bits} %wide to {target_type}",
-    ]  # fmt: skip
-    return "\n  ".join(lines)
 
 
 _SYMBOLS = (
@@ -147,7 +97,6 @@ _SYMBOLS = (
     *[f"{name}.{8 * width}" for name in ("copied", "chosen", "taken", "scattered") for width in _WIDTHS],
     *[f"{adding['NAME']}.{adding['TYPE']}" for adding in _ADDED],
     *[f"{extreme['NAME']}.{extreme['TYPE']}" for extreme in _EXTREMES],
-    *[f"cast.{cast['FROM']}.{cast['TO']}" for cast in _casts()],
 )  # fmt: skip
 
 
@@ -196,9 +145,7 @@ class Code:
 
     def loop(self, name: str, types: tuple[np.dtype[Any], ...]) -> int | None:
         """The address of a loop over elements of some types, as `tape.Loop` names it; None where there is none."""
-        if name == "cast":
-            last = [_NAMES.get(dtype, "") for dtype in types]
-        elif name in (*_COMBINED, "argmax", "argmin"):
+        if name in (*_COMBINED, "argmax", "argmin"):
             last = [_NAMES.get(types[-1 if name in _COMBINED else 0], "")]
         else:
             last = [str(8 * types[-1].itemsize)]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opweave.codegen import blas, eager_math, half_casts, joined_loops, narrow_products, row_loops
+from opweave.codegen import blas, casts, eager_math, joined_loops, narrow_products, row_loops
 from opweave.codegen.native import allocation, objects
 from opweave.codegen.native.calling import MOST_ARGUMENTS, MOST_KEPT, MOST_PLACES, code
 from opweave.registry import dtypes
@@ -129,9 +129,7 @@ def _inner_loop(function: Any, types: Sequence[np.dtype[Any]], is_large: bool) -
             raise NotTaped("no code for a row program")
         return own, 0
     if isinstance(function, str):
-        own = code.loop(function, tuple(types))
-        if own is None and function == "cast":
-            own = half_casts.loop(types[0], types[1])
+        own = casts.loop(types[0], types[1]) if function == "cast" else code.loop(function, tuple(types))
         if own is None:
             own = eager_math.loop(function, types[0])
         if own is None:

@@ -1,4 +1,4 @@
-"""Conversions from and to half types by native code, and what eager calls make of them."""
+"""Conversions of real numbers by native code, and what eager calls make of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import opweave
-from opweave.codegen import half_casts
+from opweave.codegen import casts
 from opweave.registry import dtypes
 
 BFLOAT16 = dtypes.bfloat16.numpy
@@ -36,11 +36,11 @@ def test_all_half_numbers_become_wide_exactly(half: np.dtype) -> None:
     source = ALL_BITS.view(half)
     for kind in (np.float32, np.float64):
         out = np.empty(source.shape, kind)
-        assert half_casts.convert(source, out)
+        assert casts.convert(source, out)
         with np.errstate(all="ignore"):
             _assert_same(out, source.astype(kind))
     truths = np.empty(source.shape, np.bool_)
-    assert half_casts.convert(source, truths)
+    assert casts.convert(source, truths)
     np.testing.assert_array_equal(truths, source.astype(np.float32) != 0)
 
 
@@ -55,7 +55,7 @@ def test_numbers_are_rounded_once_to_the_nearest_half_number(half: np.dtype, oth
         least, most = np.iinfo(other).min, np.iinfo(other).max
         source = np.random.default_rng(1).integers(least, most, 5001, dtype=other, endpoint=True)
     out = np.empty(source.shape, half)
-    assert half_casts.convert(source, out)
+    assert casts.convert(source, out)
     with np.errstate(all="ignore"):
         _assert_same(out, source.astype(half))
 
@@ -64,26 +64,90 @@ def test_numbers_are_rounded_once_to_the_nearest_half_number(half: np.dtype, oth
 def test_elements_may_lie_apart_and_ends_are_like_the_rest(half: np.dtype) -> None:
     source = _singles()[:1000]
     whole = np.empty(source.shape, half)
-    half_casts.convert(source, whole)
+    casts.convert(source, whole)
     for step in (2, 3, -1):
         out = np.zeros(2 * len(source[::step]), half)[::2]
-        assert half_casts.convert(source[::step], out)
+        assert casts.convert(source[::step], out)
         np.testing.assert_array_equal(out.copy().view(np.uint16), whole[::step].copy().view(np.uint16))
     for count in range(40):
         out = np.empty(count, half)
-        assert half_casts.convert(source[:count], out)
+        assert casts.convert(source[:count], out)
         np.testing.assert_array_equal(out.view(np.uint16), whole[:count].view(np.uint16))
+
+
+REAL = [
+    "bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "float32", "float64",
+    BFLOAT16,
+]  # fmt: skip
+
+
+def _edges(dtype: np.dtype) -> np.ndarray:
+    """Numbers of a type: random ones, those at the ends of others, halves, zeros, NaN and infinities."""
+    draw = np.random.default_rng(5)
+    if dtype.kind == "b":
+        return draw.integers(0, 2, 301).astype(bool)
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        some = [0, 1, info.min, info.max, info.max - 1]
+        return np.concatenate([np.array(some, dtype), draw.integers(info.min, info.max, 300, dtype, endpoint=True)])
+    ends = [s * 2.0**n + d for n in (7, 8, 15, 16, 31, 32, 63, 64) for s in (1, -1) for d in (-1, -0.5, 0, 0.5, 1)]
+    some = [0.0, -0.0, 0.5, -0.5, 1.5, np.nan, np.inf, -np.inf, 1e-30, *ends]
+    with np.errstate(all="ignore"):
+        return np.concatenate([np.array(some), draw.normal(size=300) * 10.0 ** draw.integers(-3, 12, 300)]).astype(
+            dtype
+        )
+
+
+def _truncated(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """One by one, in Python's numbers."""
+    wide, found = 64 if dtype.itemsize == 8 else 32, []
+    for value in x.astype(np.float64).tolist():
+        most = 1 << (wide if dtype.kind == "u" and 8 * dtype.itemsize == wide else wide - 1)
+        fits = -(1 << (wide - 1)) <= value < most
+        found.append((int(value) if fits else -(1 << (wide - 1))) % (1 << 8 * dtype.itemsize))
+    return np.array(found, np.uint64).astype(f"u{dtype.itemsize}").view(dtype)
+
+
+@pytest.mark.parametrize("target", REAL, ids=str)
+@pytest.mark.parametrize("source", REAL, ids=str)
+def test_every_real_type_becomes_every_other(source: str, target: str) -> None:
+    given, kind = _edges(np.dtype(source)), np.dtype(target)
+    if given.dtype == kind or (source, target) == ("float64", "float16"):
+        assert not casts.convert(given, np.empty(given.shape, kind))
+        return
+    floats = given.dtype.kind not in "biu"
+    with np.errstate(all="ignore"):
+        single = given.astype(np.float32) if floats and given.dtype.itemsize == 2 or kind == BFLOAT16 else given
+        if kind.kind == "b":
+            wanted = single != 0
+        else:
+            wanted = _truncated(single, kind) if floats and kind.kind in "iu" else single.astype(kind)
+    for step in (1, 2, -3):
+        out = np.empty(2 * len(given[::step]), kind)[:: 1 if step == 1 else 2][: len(given[::step])]
+        assert casts.convert(given[::step], out)
+        _assert_same(out.copy(), wanted[::step].copy())
+    # As ops have it: of few and of many elements, in Python and as it is replayed.
+    names = [str(dtypes.from_numpy(np.dtype(name))).removeprefix("opweave.") for name in (source, target)]
+    for repeats in (1, 200):
+        x = opweave.from_numpy(
+            np.tile(given.view(np.uint8 if given.dtype.kind == "b" else f"u{given.itemsize}"), repeats)
+        )
+        x = x.view(getattr(opweave, names[0]))
+        for _ in range(3):
+            found = x.to(getattr(opweave, names[1]))
+        _assert_same(found._array, np.tile(wanted, repeats))
 
 
 def test_what_it_cannot_do_is_left_to_others() -> None:
     matrix = np.zeros((3, 4), np.float16)
-    assert not half_casts.convert(matrix.T, np.zeros((4, 3), np.float32))
-    assert not half_casts.convert(matrix, np.zeros((4, 3), np.float32))
-    assert not half_casts.convert(matrix, np.zeros((3, 4), np.int64))
-    assert not half_casts.convert(np.zeros(4), np.zeros(4, np.float16))  # float64 is rounded once
+    assert not casts.convert(matrix.T, np.zeros((4, 3), np.float32))
+    assert not casts.convert(matrix, np.zeros((4, 3), np.float32))
+    assert not casts.convert(matrix, np.zeros((3, 4), np.complex64))
+    assert not casts.convert(matrix, np.zeros((3, 4), np.float16))
+    assert not casts.convert(np.zeros(4), np.zeros(4, np.float16))  # float64 is rounded once
     frozen = np.zeros(4, np.float32)
     frozen.flags.writeable = False
-    assert not half_casts.convert(np.zeros(4, np.float16), frozen)
+    assert not casts.convert(np.zeros(4, np.float16), frozen)
 
 
 @pytest.mark.parametrize("name", ["bfloat16", "float16"])

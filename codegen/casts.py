@@ -1,7 +1,8 @@
-"""Conversions from and to bfloat16 and float16 on arrays, as kernels make them: NumPy and ml_dtypes go bit by bit.
+"""Conversions of real numbers on arrays, as kernels make them: NumPy goes number by number, ml_dtypes bit by bit.
 
-Each is a loop as NumPy's own (`registry.tape`): places, how many elements, bytes from one to the next. All go by way of
-float32 and round once there; where elements lie side by side, vectors are converted.
+Each is a loop as NumPy's own (`registry.tape`): places, how many elements, bytes from one to the next. Where elements
+lie side by side, vectors are converted. Half types are float32 on their way, and rounded once from there. Floats become
+integers as `registry.scalar` has it: truncated, NaN and what is out of range the least int32 or int64, then wrapped.
 """
 
 from __future__ import annotations
@@ -12,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from opweave.codegen.instructions.emit import Emitter, splat, vector
+from opweave.codegen.instructions.emit import Emitter, float_literal, splat, vector
 from opweave.codegen.instructions.operands import Operand, Register
 from opweave.codegen.native import llvm, objects
 from opweave.registry import dtypes
 
 #: By the names of their types in symbols: what they are in LLVM, and in `Emitter`.
 ELEMENTS = {
-    "bf": "bf16", "f2": "f16", "b1": "i8", "u1": "i8", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64",
-    "f4": "f32", "f8": "f64",
+    "bf": "bf16", "f2": "f16", "b1": "i8", "u1": "i8", "u2": "i16", "u4": "i32", "u8": "i64", "i1": "i8", "i2": "i16",
+    "i4": "i32", "i8": "i64", "f4": "f32", "f8": "f64",
 }  # fmt: skip
-_HALVES = ("bf", "f2")
+_HALVES, _FLOATS = ("bf", "f2"), ("f4", "f8")
 _BYTES = {"bf": 2}
 
 _LOOP = """
@@ -73,8 +74,8 @@ out:
 """
 
 
-def _pairs() -> list[tuple[str, str]]:
-    """Of which type to which; not to integers, where numbers may not fit, nor from float64 to float16 by float32."""
+def _half_pairs() -> list[tuple[str, str]]:
+    """Of which type to which, of what is loaded at once; not from float64 to float16 by float32, which rounds twice."""
     found: list[tuple[str, str]] = []
     for half in _HALVES:
         found += [(half, other) for other in ELEMENTS if other != half and other in ("bf", "f2", "b1", "f4", "f8")]
@@ -86,14 +87,18 @@ def _pairs() -> list[tuple[str, str]]:
 _HAS_FLOAT16 = "opweave.cast.has_float16"
 
 
-def source() -> str:
-    """The LLVM IR of all loops; those that the machine has no instruction for do nothing."""
+def _converts_float16() -> bool:
     host = llvm.host()
-    has_float16 = "f16c" in host.features or host.triple.startswith(("aarch64", "arm64"))
-    width, parts = host.vector_bits // 32, [f"@{_HAS_FLOAT16} = constant i8 {int(has_float16)}"]
-    for source, target in _pairs():
+    return "f16c" in host.features or host.triple.startswith(("aarch64", "arm64"))
+
+
+def source() -> str:
+    """The LLVM IR of loops for half types; those that the machine has no instruction for do nothing."""
+    has_float16 = _converts_float16()
+    parts = [f"@{_HAS_FLOAT16} = constant i8 {int(has_float16)}"]
+    for source, target in _half_pairs():
         if "f2" not in (source, target) or has_float16:
-            parts.append(_loop(source, target, width))
+            parts.append(_loop(source, target))
         else:
             parts.append(f"define void @{_symbol(source, target)}(ptr %a, ptr %b, ptr %c, ptr %d) {{\n  ret void\n}}")
     return "\n".join(parts)
@@ -103,8 +108,8 @@ def _symbol(source: str, target: str) -> str:
     return f"opweave.cast.{source}.{target}"
 
 
-def _loop(source: str, target: str, width: int) -> str:
-    em = Emitter()
+def _loop(source: str, target: str) -> str:
+    em, width = Emitter(), llvm.host().vector_bits // 32
     wide = converted(em, Register("%wide.x"), source, target, width)
     wide_lines, em.lines = em.lines, []
     one = converted(em, Register("%x"), source, target, 1)
@@ -122,27 +127,38 @@ def size(name: str) -> int:
 
 
 def converted(em: Emitter, x: Operand, source: str, target: str, w: int) -> Operand:
+    """Numbers of `w` lanes as another type."""
     single, word, half = vector("f32", w), vector("i32", w), vector("i16", w)
 
     def c(value: int, kind: str = "i32") -> Operand:
         return splat(value, kind, w)
 
+    given, wanted = (vector(ELEMENTS[name], w) for name in (source, target))
     if source == "bf":
         wide = em.inst(f"shl {word} {em.inst(f'zext {half} {x} to {word}')}, {c(16)}")
-        x = em.inst(f"bitcast {word} {wide} to {single}")
-    elif source != "f4":
-        given = vector(ELEMENTS[source], w)
-        verb = {"f2": "fpext", "f8": "fptrunc", "b1": "uitofp", "u1": "uitofp"}.get(source, "sitofp")
-        x = em.inst(f"{verb} {given} {x} to {single}")
-    if target == "f4":
-        return x
-    if target == "f8":
-        return em.inst(f"fpext {single} {x} to {vector('f64', w)}")
-    if target == "f2":
-        return em.inst(f"fptrunc {single} {x} to {vector('f16', w)}")
+        x, source, given = em.inst(f"bitcast {word} {wide} to {single}"), "f4", single
+    elif source == "f2" or (target in _HALVES and source == "f8"):
+        verb = "fpext" if source == "f2" else "fptrunc"
+        x, source, given = em.inst(f"{verb} {given} {x} to {single}"), "f4", single
     if target == "b1":
-        is_true = em.inst(f"fcmp une {single} {x}, zeroinitializer") if w > 1 else em.inst(f"fcmp une float {x}, 0.0")
-        return em.inst(f"zext {vector('i1', w)} {is_true} to {vector('i8', w)}")
+        test = "fcmp une" if source in _FLOATS else "icmp ne"
+        is_true = em.inst(
+            f"{test} {given} {x}, {splat(float_literal(0.0) if source in _FLOATS else 0, ELEMENTS[source], w)}"
+        )
+        return em.inst(f"zext {vector('i1', w)} {is_true} to {wanted}")
+    if source not in _FLOATS:
+        if target not in (*_HALVES, *_FLOATS):
+            return _resized(em, x, source, target, w)
+        # What becomes a half number is rounded to float32 first.
+        to = "f4" if target in _HALVES else target
+        verb = "uitofp" if _has_no_sign(source) else "sitofp"
+        x, source, given = em.inst(f"{verb} {given} {x} to {vector(ELEMENTS[to], w)}"), to, vector(ELEMENTS[to], w)
+    if target == source:
+        return x
+    if target in ("f8", "f2", "f4"):
+        return em.inst(f"{'fpext' if target == 'f8' else 'fptrunc'} {given} {x} to {wanted}")
+    if target != "bf":
+        return _truncated(em, x, source, target, w)
     bits = em.inst(f"bitcast {single} {x} to {word}")
     top = em.inst(f"lshr {word} {bits}, {c(16)}")
     odd = em.inst(f"and {word} {top}, {c(1)}")
@@ -153,6 +169,45 @@ def converted(em: Emitter, x: Operand, source: str, target: str, w: int) -> Oper
     found = em.inst(f"select {vector('i1', w)} {is_nan}, {word} {none}, {word} "
                     f"{em.inst(f'lshr {word} {rounded}, {c(16)}')}")  # fmt: skip
     return em.inst(f"trunc {word} {found} to {half}")
+
+
+def _has_no_sign(name: str) -> bool:
+    return name[0] in "ub"
+
+
+def _resized(em: Emitter, x: Operand, source: str, target: str, w: int) -> Operand:
+    """Integers of another size, wrapped where they do not fit."""
+    if size(source) == size(target):
+        return x
+    verb = "trunc" if size(target) < size(source) else "zext" if _has_no_sign(source) else "sext"
+    return em.inst(f"{verb} {vector(ELEMENTS[source], w)} {x} to {vector(ELEMENTS[target], w)}")
+
+
+def _truncated(em: Emitter, x: Operand, source: str, target: str, w: int) -> Operand:
+    """Floats as integers."""
+    elem, kind, flags = ELEMENTS[source], vector(ELEMENTS[source], w), vector("i1", w)
+    name = "i8" if size(target) == 8 else "i4"
+    whole, bound = vector(ELEMENTS[name], w), 2.0 ** (8 * size(name) - 1)
+
+    def number(value: float) -> Operand:
+        return splat(float_literal(value, elem), elem, w)
+
+    zero = number(0.0)
+
+    def within(low: float, high: float, verb: str) -> tuple[Operand, Operand]:
+        """Which numbers are, and what they are then; of others an instruction may make anything."""
+        above = em.inst(f"fcmp oge {kind} {x}, {number(low)}")
+        inside = em.inst(f"and {flags} {above}, {em.inst(f'fcmp olt {kind} {x}, {number(high)}')}")
+        safe = em.inst(f"select {flags} {inside}, {kind} {x}, {kind} {zero}")
+        return inside, em.inst(f"{verb} {kind} {safe} to {whole}")
+
+    inside, found = within(-bound, bound, "fptosi")
+    least = splat(-int(bound), ELEMENTS[name], w)
+    found = em.inst(f"select {flags} {inside}, {whole} {found}, {whole} {least}")
+    if _has_no_sign(target) and size(target) == size(name):
+        large, more = within(bound, 2 * bound, "fptoui")
+        found = em.inst(f"select {flags} {large}, {whole} {more}, {whole} {found}")
+    return _resized(em, found, name, target, w)
 
 
 CODE = objects.Code(source, "conversions of half types", objects.CLEANED, "conversions of half types")
@@ -170,10 +225,23 @@ def _name(dtype: np.dtype[Any]) -> str | None:
 
 @functools.cache
 def _addresses() -> dict[tuple[str, str], int]:
-    symbols = {pair: _symbol(*pair) for pair in _pairs()}
+    symbols = {pair: _symbol(*pair) for pair in _half_pairs()}
     loaded = CODE.load([_HAS_FLOAT16, *symbols.values()])
     has_float16 = ctypes.c_int8.from_address(loaded.address(_HAS_FLOAT16)).value
     return {pair: loaded.address(symbol) for pair, symbol in symbols.items() if "f2" not in pair or has_float16}
+
+
+@functools.cache
+def _address(source: str, target: str) -> int | None:
+    if (source, target) in _half_pairs():
+        return _addresses().get((source, target))
+    if source == target or (source, target) == ("f8", "f2"):
+        return None
+    if source == "f2" and ("f2", "f4") not in _addresses():
+        return None
+    name = f"conversion from {source} to {target}"
+    symbol = _symbol(source, target)
+    return objects.Code(lambda: _loop(source, target), name, objects.CLEANED, name).load([symbol]).address(symbol)
 
 
 def loop(source: np.dtype[Any], target: np.dtype[Any]) -> int | None:
@@ -182,23 +250,21 @@ def loop(source: np.dtype[Any], target: np.dtype[Any]) -> int | None:
     Parameters
     ----------
     source, target : numpy.dtype
-        One of them bfloat16 or float16.
+        Two types.
 
     Returns
     -------
     int or None
-        None where there is none.
+        None where there is none: of complex and float8 numbers, and from float64 to float16.
 
     Examples
     --------
     >>> import numpy as np
-    >>> loop(np.dtype("f4"), np.dtype("f8")) is None
+    >>> loop(np.dtype("f4"), np.dtype("c8")) is None
     True
     """
     names = _name(source), _name(target)
-    if None in names or not set(names) & set(_HALVES):
-        return None
-    return _addresses().get(names)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    return None if names[0] is None or names[1] is None else _address(*names)
 
 
 @functools.cache
@@ -216,7 +282,7 @@ def convert(source: np.ndarray[Any, Any], out: np.ndarray[Any, Any]) -> bool:
     Parameters
     ----------
     source, out : numpy.ndarray
-        One of them of bfloat16 or float16; they share no memory.
+        They share no memory.
 
     Returns
     -------
