@@ -434,7 +434,7 @@ class ArrayScalars(Scalars):
         return self.xp.where(b == 0 if _is_traced(b) else self.xp.asarray(b) == 0, a / b, result)
 
     def trunc_divide(self, a: Value, b: Value) -> Value:
-        if self.xp.result_type(a, b).kind not in "biu":  # bfloat16 has a kind of its own
+        if _kind_of(self.xp, a, b) not in "biu":  # bfloat16 has a kind of its own
             return self.xp.trunc(a / b)
         _check_divisor(self.xp, a, b)
         quotient = self.xp.floor_divide(a, b)

@@ -155,6 +155,9 @@ def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     return aten.linalg_solve_ex.default(A, B, left=left, check_errors=True)[0]
 
 
+#: Rows of a triangle that is worth being parted into halves.
+_LEAST_HALF = 16
+
 # ---- triangles -----------------------------------------------------------------------------------------------------
 
 
@@ -198,11 +201,21 @@ def linalg_solve_triangular(
     if is_zero.any():  # as substitution does: infinities, and what they lead to
         found = _substituted(xp, a, xp.broadcast_to(b, (*batch, *b.shape[-2:])))
     else:
-        found = xp.linalg.solve(a, xp.broadcast_to(b, (*batch, *b.shape[-2:])))
+        found = _solved_by_parts(xp, a, xp.broadcast_to(b, (*batch, *b.shape[-2:])))
     if not upper:
         found = found[..., ::-1, :]
     out._array[...] = found if left else xp.swapaxes(found, -1, -2)
     return out
+
+
+def _solved_by_parts(xp: Any, a: Any, b: Any) -> Any:
+    """X with A X = B of an upper triangle: the lower half first, and what it leaves of the upper one, by a product."""
+    half = a.shape[-1] // 2
+    if half < _LEAST_HALF:
+        return xp.linalg.solve(a, b)
+    low = _solved_by_parts(xp, a[..., half:, half:], b[..., half:, :])
+    high = _solved_by_parts(xp, a[..., :half, :half], b[..., :half, :] - a[..., :half, half:] @ low)
+    return xp.concatenate([high, low], axis=-2)
 
 
 def _substituted(xp: Any, a: Any, b: Any) -> Any:

@@ -364,10 +364,11 @@ def unique_consecutive(
     rows = source.reshape(count, -1) if source.size else source.reshape(count, 0)
     new = xp.ones(count, bool)
     if count > 1:
-        new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+        # Of single elements the comparison itself: to reduce many short rows takes long.
+        new[1:] = rows[1:, 0] != rows[:-1, 0] if rows.shape[1] == 1 else (rows[1:] != rows[:-1]).any(axis=1)
     starts = xp.flatnonzero(new)
     found = source[starts]
-    inverse = xp.cumsum(new) - 1
+    inverse = xp.cumsum(new) - 1 if return_inverse else new
     lengths = xp.diff(xp.append(starts, count))
     shaped = inverse.reshape(self._sizes) if dim is None else inverse
     return _results(self, (
