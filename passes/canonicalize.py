@@ -1,6 +1,7 @@
 """Canonicalize: replace ops that change nothing by their operand, and chains of casts or views by one.
 
-Memory that is only allocated (`empty_like(h)`) no longer names the tensor whose layout it has.
+Tensors that are only allocated or filled (`empty_like(h)`, `ones_like(h)`) no longer name the tensor whose layout they
+have: the gradient that a loss begins with would wait for the loss.
 
 Only identities that hold for every value are used: `x * 1` is `x`, while `x + 0` is not (it turns -0.0 into 0.0), `x *
 0` is not 0 (NaN, infinity), and a cast there and back keeps the value only through a type that holds all of it.
@@ -12,6 +13,7 @@ from typing import Any
 
 from opweave.fake.symbolic import SymNumber, statically_known_true
 from opweave.registry.op import OpOverload, ops
+from opweave.registry.spec import contiguous_strides
 from opweave.registry.tensor import Tensor
 from opweave.tracer.aliasing import escaping
 from opweave.tracer.declared import declared, is_layout
@@ -30,7 +32,7 @@ def run(graph: Graph) -> Graph:
         if not isinstance(node.target, OpOverload):
             return ()
         rules = RULES.get(f"{node.target.namespace}.{node.target.opname}", ())
-        rules = tuple(rule for rule in rules if rule is untied or node not in kept)
+        rules = tuple(rule for rule in rules if rule in (untied, filled) or node not in kept)
         return rules if rules and declared(node) is not None else ()
 
     return rewrite(graph, rules_of, moves=True)
@@ -65,6 +67,17 @@ def _is_number(value: Any, number: float) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == number
 
 
+def _is_one(value: Any) -> bool:
+    """Whether it is the number, or a tensor that has it everywhere."""
+    while isinstance(value, Node) and is_layout(value) and isinstance(value.args[0], Node):
+        if value_of(value)._dtype is not value_of(value.args[0])._dtype:
+            return False
+        value = value.args[0]
+    if isinstance(value, Node):
+        return value.target is aten.full.default and value_of(value)._dtype.kind != "c" and _is_number(value.args[1], 1)
+    return _is_number(value, 1)
+
+
 def _alpha(node: Node) -> Any:
     return node.kwargs.get("alpha", node.args[2] if len(node.args) > 2 else 1)
 
@@ -74,15 +87,14 @@ def times_one(node: Node, emit: Emitter) -> Node | None:
     a, b = node.args[:2]
     if value_of(node)._dtype.kind == "c":
         return None  # it changes signs of zeros
-    if _is_number(b, 1):
-        return _operand_if_same(node, a)
-    return _operand_if_same(node, b) if _is_number(a, 1) else None
+    same = _operand_if_same(node, a) if _is_one(b) else None
+    return _operand_if_same(node, b) if same is None and _is_one(a) else same
 
 
 def over_one(node: Node, emit: Emitter) -> Node | None:
     """`x / 1` (true division, no rounding mode)."""
     a, b = node.args[:2]
-    exact = _is_number(b, 1) and node.kwargs.get("rounding_mode") is None and len(node.args) == 2
+    exact = _is_one(b) and node.kwargs.get("rounding_mode") is None and len(node.args) == 2
     exact &= value_of(node)._dtype.kind != "c"
     return _operand_if_same(node, a) if exact else None
 
@@ -204,6 +216,18 @@ def untied(node: Node, emit: Emitter) -> Node | None:
     )  # fmt: skip
 
 
+def filled(node: Node, emit: Emitter) -> Node | None:
+    """`full_like(h, 1)` likewise, where it lies row-major."""
+    made = value_of(node)
+    if any(isinstance(number, SymNumber) and not is_told(number) for number in made._sizes):
+        return None
+    if not _same(made._strides, contiguous_strides(made._sizes)):
+        return None
+    return emit.call(
+        aten.full.default, list(made._sizes), node.args[1], like=node, dtype=made._dtype, device=made._device
+    )
+
+
 def _alone(node: Node) -> bool:
     return len(node.args) == 1 and not node.kwargs
 
@@ -226,4 +250,5 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "aten.detach": (same_detached,),
     "aten.empty_like": (untied,),
     "aten.new_empty": (untied,),
+    "aten.full_like": (filled,),
 }
