@@ -231,6 +231,13 @@ class _Module(Blocks):
             room = self._room(f, groups * rows * filter_ + blocked.choose(self.high * PITCH, 0) + 2 * self.lanes)
             c.keep("packed", self._stored_at(f, room, 2 * self.lanes))
             self._quit(f, c, f.is_null(room))
+            # The last filters of all terms but the last are followed by the first of the next.
+            with f.when((parts > 0).both(rows % self.high > 0)), f.loop(0, groups) as g:
+                last = ((g + 1) * parts - 1) * rows
+                self._clear_rows(f, c.pointer("packed"), last, last + self.high)
+            with f.when(parts > 0):
+                last = groups * parts * rows
+                self._clear_rows(f, c.pointer("packed"), last, last + self.high)
         with f.when(apart.either(surveyed.both(inside.denied()).both(tight))):
             go("survey", groups * rows.up(self.looked), terms * 20 * self.looked)
         with f.when(apart.both(blocked.denied())):

@@ -8,7 +8,7 @@ from opweave.codegen.native.amx import ROWS
 from opweave.codegen.native.correlation.filters import Filters
 from opweave.codegen.native.correlation.vectors import PAIRED, TILED
 from opweave.codegen.native.correlation.words import BLOCK, PIECE, PITCH, Record
-from opweave.codegen.native.emitting import Function, Int
+from opweave.codegen.native.emitting import Function, Int, Number
 
 
 class Packing(Filters):
@@ -247,10 +247,16 @@ class Packing(Filters):
                     tap.set(tap.value + 1)
         self._mark(f, c, t)
         # The slabs of a longer block before may have been larger.
-        elements = (direct.choose(0, scratch.value) + (8 * self.lanes + self.lanes - 1)) & -self.lanes
+        scratch_end = scratch.value
+        elements = (direct.choose(0, scratch_end) + (8 * self.lanes + self.lanes - 1)) & -self.lanes
         t["plane"] = elements
         f.line(f"call void @free(ptr {t.pointer('scratch')})")
         t.keep("scratch", self._room(f, elements * (c["planes"] + (1 if self.by_channels else 0))))
+        scratch = t.pointer("scratch")
+        with f.when(f.is_null(scratch).either(direct).denied()), f.loop(0, c["planes"]) as k:
+            # Registers are read whole, so beyond the last row as well.
+            beyond = self._at(f, scratch, elements * k + scratch_end)
+            f.line(f"call void @clear(ptr {beyond}, i64 {elements - scratch_end - (self.lanes - 1)})")
         return f.end()
 
     def _mark(self, f: Function, c: Record, t: Record) -> None:
@@ -267,6 +273,20 @@ class Packing(Filters):
             outside, before = self._below(f, low - i * n), self._below(f, high - i * n)
             mask = f.op(f"select <{n} x i1> {outside}, <{n} x i1> zeroinitializer, <{n} x i1> {before}")
             f.store(Int(f, f.op(f"zext i{n} {f.op(f'bitcast <{n} x i1> {mask} to i{n}')} to i64")), masks, i)
+
+    def _clear_rows(self, f: Function, base: str, first: Int, end: Int) -> None:
+        """Zeros to rows that the kernel in registers reads beyond the last: what memory has there may be subnormal.
+
+        Products with such numbers take a hundred times as long as others.
+        """
+        f.line(f"call void @clear(ptr {self._at(f, base, first * PITCH)}, i64 {(end - first) * PITCH})")
+
+    def _clear_columns(self, f: Function, slab: str, far: Number, panel: Int, count: Int, depth: Int) -> None:
+        """Zeros to the last register of a block's columns, if it has places beyond the last."""
+        last = (count - 1) // panel
+        lane = (count - 1 - last * panel) // self.lanes * self.lanes
+        with f.when((count % self.lanes > 0).both(count > 0)), f.loop(0, depth) as k:
+            self._vstore(f, "zeroinitializer", self._at(f, slab, last * far + lane + k * self.wide))
 
     def _masks(self, pitch: Int) -> Int:
         """How many registers of a row are looked at: two at a time, where its step is two."""
