@@ -57,7 +57,11 @@ class _Module(Blocks):
             *self._micros(), self._copy(), self._zero(), self._fill(), self._plan(),
             self._columns(), self._filters(), self._turned(), self._square(), self._scatter(), self._ordered(),
             self._survey(), self._careful(), self._careful_weight(), self._look(), self._correlate(),
-            *([] if self.kind.tiles else [self._correlate_planes()]),
+            *(
+                [*self._tile_products(), self._tile_filters(), self._correlate_tiles()]
+                if self.kind.tiles
+                else [self._correlate_planes()]
+            ),
             self._spread_task(), self._single_filters(), self._single_rows(), self._single_gradients(),
             self._dots(), self._weight(), self._gather(),
             self._depthwise(), self._depthwise_weight(), self._lanes(), self._lane_forward(),
@@ -204,7 +208,11 @@ class _Module(Blocks):
         blocks = places.up(width.most(1))
         # Filters that are read once or twice are looked at where they are read.
         at_once = product.both(blocks <= 2).both(tight)
-        surveyed = correlates.both(at_once.denied())
+        striped = kind.equals(CORRELATE).both(self._is_striped(f, c))
+        c["striped"] = striped.choose(1, 0)
+        tiled = correlates.both(self._is_tiled(f, c))
+        c["tiled"] = tiled.choose(1, 0)
+        surveyed = correlates.both(at_once.denied()).both(tiled.denied())
         apart = tight.denied().both(terms > 0).both(surveyed)
         # Blocks of whole channels, of about the same size.
         each = channels.up(2) if self.by_channels else channels
@@ -218,8 +226,6 @@ class _Module(Blocks):
             blocked = blocked.both((channels & 1).equals(0))
         # What is read once or twice is put in order by who reads it.
         c["paired"] = blocked.choose(1, 0) if self.by_channels else 0
-        striped = kind.equals(CORRELATE).both(self._is_striped(f, c))
-        c["striped"] = striped.choose(1, 0)
         c["by_taps"] = blocked.both(self._by_taps(c)).choose(1, 0)
         late = blocked.both(blocks <= 2).both(striped.denied())
         c["late"] = late.choose(1, 0)
@@ -240,6 +246,9 @@ class _Module(Blocks):
                 self._clear_rows(f, c.pointer("packed"), last, last + self.high)
         with f.when(apart.either(surveyed.both(inside.denied()).both(tight))):
             go("survey", groups * rows.up(self.looked), terms * 20 * self.looked)
+        if self.kind.tiles:
+            with f.when(tiled):
+                self._put_tiles(f, c, go)
         with f.when(apart.both(blocked.denied())):
             c.keep("weight", c.pointer("packed"))
             filter_ = terms + self.lanes
@@ -295,7 +304,7 @@ class _Module(Blocks):
         gradient = kind.equals(WEIGHT).either(kind.equals(DEPTHWISE_WEIGHT))
         with f.when(gradient.both(c["odd"].equals(1)).both(inside.denied())):
             go("careful.weight", groups * rows, c["n"] * image * terms)
-        with f.when(apart):
+        with f.when(apart.either(tiled)):
             f.line(f"call void @free(ptr {self._stored_at(f, c.pointer('packed'), -2 * self.lanes)})")
         with f.when(c["batch"] > 0):
             go("turn", *self._turn_back(f, c))

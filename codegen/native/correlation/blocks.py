@@ -78,12 +78,12 @@ class Blocks(Turning):
         row_blocks = rows.up(height)
         for name, value in {"width": wide, "blocks": blocks, "height": height, "row_blocks": row_blocks}.items():
             c[name] = value
-        by_planes = f.const(0).equals(1) if self.kind.tiles else self._fits(c).both(c["uneven"].equals(0))
-        with f.when(by_planes.denied()):
+        tiles = self.kind.tiles
+        otherwise = c["tiled"].equals(1) if tiles else self._fits(c).both(c["uneven"].equals(0))
+        with f.when(otherwise.denied()):
             go("correlate", blocks * row_blocks * groups, wide * height * c["terms"] + 1000)
-        if not self.kind.tiles:
-            with f.when(by_planes):
-                self._blocks_of_planes(f, c, go)
+        with f.when(otherwise):
+            (self._blocks_of_tiles if tiles else self._blocks_of_planes)(f, c, go)
 
     def _blocks_of_planes(self, f: Function, c: Record, go: Callable[[str, Int, Int], None]) -> None:
         """Compute a correlation by `correlate.planes`, whose places are those between the rows, too."""

@@ -10,7 +10,7 @@ Nothing is multiplied by zeros around.
 from __future__ import annotations
 
 from opweave.codegen.native import amx
-from opweave.codegen.native.correlation.planes import Planes
+from opweave.codegen.native.correlation.tiles import Tiles
 from opweave.codegen.native.correlation.words import ENOUGH, FIELDS, PITCH, TALL, Record
 from opweave.codegen.native.emitting import Function, Int
 from opweave.codegen.native.objects import UNTUNED
@@ -28,7 +28,7 @@ _HELD, _LEAST, _LONG = 1 << 16, 96, 1024
 _FEW_ROWS, _LINE = 64, 24
 
 
-class Spread(Planes):
+class Spread(Tiles):
     """Programs that multiply first and add up then."""
 
     def _spread_words(self, f: Function, c: Record) -> None:
