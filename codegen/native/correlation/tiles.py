@@ -21,9 +21,8 @@ _TILE, _PANEL, _HIGH = amx.ROWS * amx.ROWS, 2 * amx.ROWS, 2 * amx.ROWS
 _HELD = 1 << 16
 #: The fewest and the most places of a block.
 _LEAST, _MOST = 128, 1024
-#: What is worth it: how much of a hundred places are results, of a hundred pairs are channels, and how many times as
-#: many places there are as filters, since those are put in order for it.
-_PLACES, _PAIRS, _MORE = 70, 80, 2
+#: What is worth it: how many of a hundred places have results, and of a hundred pairs are channels.
+_PLACES, _PAIRS = 70, 80
 
 
 class Tiles(Planes):
@@ -47,8 +46,7 @@ class Tiles(Planes):
         fits = fits.both(c["count0"].equals(1)).both(taps[0].equals(1)).both(c["lo0"] <= 0).both(c["hi0"] > 0)
         pairs = c["channels"].up(2)
         fits = fits.both(pairs * 100 >= pairs.up(amx.ROWS) * (amx.ROWS * _PAIRS))
-        fits = fits.both(c["count2"] * 100 >= self._line(c) * _PLACES)
-        return fits.both(c["places"] >= c["rows"] * _MORE)
+        return fits.both(c["count2"] * 100 >= self._line(c) * _PLACES)
 
     def _put_tiles(self, f: Function, c: Record, go: Callable[[str, Int, Int], None]) -> None:
         """Put all filters in order."""
