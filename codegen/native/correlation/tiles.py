@@ -75,7 +75,9 @@ class Tiles(Planes):
             f.line(f"store {kind} {bits}, ptr {place}, align 64")
             size = f.op(f"and {kind} {bits}, splat (i16 32767)")
             old = f.op(f"load {kind}, ptr {most}")
-            f.line(f"store {kind} {f.op(f'call {kind} @llvm.umax.v{2 * n}i16({kind} {size}, {kind} {old})')}, ptr {most}")
+            f.line(
+                f"store {kind} {f.op(f'call {kind} @llvm.umax.v{2 * n}i16({kind} {size}, {kind} {old})')}, ptr {most}"
+            )
 
         with f.loop(f.param("start"), f.param("end")) as i:
             g, m0 = i // blocks, i % blocks * amx.ROWS
