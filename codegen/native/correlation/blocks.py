@@ -63,7 +63,11 @@ class Blocks(Turning):
 
     def _correlate_blocks(self, f: Function, c: Record, enough: Int, go: Go) -> None:
         places, rows, groups = c["places"], c["rows"], c["groups"]
-        width = (places.up(self.lanes) * self.lanes).least(self._widest(f, rows))
+        widest, all_ = self._widest(f, rows), places.up(self.lanes) * self.lanes
+        # A second block of few places would bring all filters in order for them: it is little work for others, too.
+        one = (all_ > widest).both(all_ * 4 <= widest * 5)
+        width = one.choose(all_, all_.least(widest))
+        enough = one.choose(enough.up(2), enough)
         blocks = places.up(width.most(1))
         # To pack columns again for other filters takes longer than to pack filters for other places.
         width = (blocks * rows.up(_FEW_ROWS) * groups < enough).choose(width.least(2 * self.wide), width)

@@ -1,4 +1,4 @@
-"""Correlations of bfloat16 by AMX whose columns are where rows of input are: a tile's rows may lie as far apart as they like.
+"""Correlations of bfloat16 by AMX whose columns are where rows of input are: a tile's rows may lie far apart.
 
 Two channels are brought together, number by number, in rows with the zeros around; 16 such pairs of 16 places that lie
 side by side are a tile, and what another tap sees is a tile that begins elsewhere. So nothing is copied for each tap.
