@@ -221,12 +221,15 @@ class _Module(Blocks):
         c["depth"] = depth
         blocked = f.const(0).equals(1)
         if self.stored == self.real or self.by_channels:
+            # Filters that lie in order are copied once, too, and not for each block of places.
+            apart = apart.either(surveyed.both(tight)) if self.stored == self.real else apart
             blocked = apart.both(product).both(window <= DEPTH).both(depth > DEPTH // 2)
+        apart = apart.both(blocked.either(tight.denied()))
         if self.by_channels:
             blocked = blocked.both((channels & 1).equals(0))
         # What is read once or twice is put in order by who reads it.
         c["paired"] = blocked.choose(1, 0) if self.by_channels else 0
-        c["by_taps"] = blocked.both(self._by_taps(c)).choose(1, 0)
+        c["by_taps"] = blocked.both(self._by_taps(c)).both(tight.denied()).choose(1, 0)
         late = blocked.both(blocks <= 2).both(striped.denied())
         c["late"] = late.choose(1, 0)
         blocked, apart = blocked.both(late.denied()), apart.both(late.denied())

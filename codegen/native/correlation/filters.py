@@ -197,12 +197,12 @@ class Filters(Vectors):
         with f.loop(f.param("start"), f.param("end")) as i:
             g, m0 = i // blocks, i % blocks * self.looked
             m1 = (m0 + self.looked).least(rows)
-            with f.when(plain), f.loop(m0, m1) as m:
+            with f.when(plain.both(parts.equals(0))), f.loop(m0, m1) as m:
                 of = self._stored_at(f, c.pointer("weight"), g * c["w_g"] + m * c["w_m"])
                 with f.loop(0, terms, self.lanes) as k:
                     value = f.op(f"call {self.vector} @first(ptr {self._stored_at(f, of, k)}, i64 {terms - k})")
                     self._is_odd(f, value, self.vector, several, bits)
-            with f.when(plain.denied()), f.loop(0, channels, of_block) as begin:
+            with f.when(plain.denied().either(parts > 0)), f.loop(0, channels, of_block) as begin:
                 place = ((g * parts.most(1) + begin // of_block) * rows + m0) * apart
                 to = self._stored_at(f, c.pointer("packed"), place)
                 end = (begin + of_block).least(channels)
@@ -246,6 +246,17 @@ class Filters(Vectors):
         def there(m: Number, channel: Int) -> str:
             return self._stored_at(f, "%to", (m - m0) * apart + (channel - begin) * window)
 
+        plain = f.const(0).equals(1)
+        if self.stored == self.real:
+            # Those that are in order are copied.
+            plain = c["plain"].equals(1)
+            with f.when(plain), f.loop(m0, m1) as m:
+                of, to, count = self._stored_at(f, weight, m * w_m + begin * window), there(m, begin), (end - begin) * window
+                with f.loop(0, count, self.lanes) as k:
+                    value = f.op(f"call {self.vector} @first(ptr {self._stored_at(f, of, k)}, i64 {count - k})")
+                    self._vstore(f, value, self._stored_at(f, to, k))
+                    self._is_odd(f, value, self.vector, several, bits)
+            square = square.both(plain.denied())
         # One tap, and the gradient by the input: filters lie side by side, channels are to.
         with f.when(square), f.loop(begin, end, self.lanes) as channel, f.loop(m0, m1, self.lanes) as m:
             found: list[str] = []
@@ -267,7 +278,7 @@ class Filters(Vectors):
         with f.when(by_taps):
             self._ordered_by_taps(f, c, weight, offsets, (m0, m1, begin, end, apart), several)
         # What a channel has for these filters lies together, if that is the gradient by the input.
-        other = square.either(by_taps).denied()
+        other = square.either(by_taps).either(plain).denied()
         if self.by_channels:
             in_pairs = other.both(c["paired"].equals(1))
             other = other.both(c["paired"].equals(0))
