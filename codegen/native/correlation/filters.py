@@ -251,7 +251,11 @@ class Filters(Vectors):
             # Those that are in order are copied.
             plain = c["plain"].equals(1)
             with f.when(plain), f.loop(m0, m1) as m:
-                of, to, count = self._stored_at(f, weight, m * w_m + begin * window), there(m, begin), (end - begin) * window
+                of, to, count = (
+                    self._stored_at(f, weight, m * w_m + begin * window),
+                    there(m, begin),
+                    (end - begin) * window,
+                )
                 with f.loop(0, count, self.lanes) as k:
                     value = f.op(f"call {self.vector} @first(ptr {self._stored_at(f, of, k)}, i64 {count - k})")
                     self._vstore(f, value, self._stored_at(f, to, k))
@@ -312,7 +316,11 @@ class Filters(Vectors):
     def _by_taps(self, c: Record) -> Int:
         """Whether filters are put in order tap by tap, the channels of each side by side: by copies, or by squares."""
         beside = c["w_c"].equals(1).either(c["w_m"].equals(1))
-        return (c["window"] > 1).both(beside.either(self._is_turned(c).both(c["w_m"].equals(c["window"]))))
+        turned = self._is_turned(c).both(c["w_m"].equals(c["window"]))
+        if not self.by_channels:
+            # Taps that fit in a register are turned around in one, and read in the order in which they lie.
+            turned = turned.both(c["window"] > self.lanes)
+        return (c["window"] > 1).both(beside.either(turned))
 
     def _ordered_by_taps(
         self, f: Function, c: Record, weight: str, offsets: str, parts: tuple[Int, Int, Int, Int, Int], several: str
