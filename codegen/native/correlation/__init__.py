@@ -284,7 +284,7 @@ class _Module(Blocks):
             blocks = rows.up(width)
             tasks = row_blocks * blocks * groups
             chunks = places.up(DEPTH).most(1)
-            splits = f.const(2 * ENOUGH).up(tasks).least(chunks).most(1)
+            splits = f.const(ENOUGH).up(tasks).least(chunks).most(1)
             stretch = chunks.up(splits)
             splits = chunks.up(stretch)
             for name, value in {
