@@ -8,7 +8,7 @@ from opweave.codegen.native.amx import ROWS
 from opweave.codegen.native.correlation.filters import Filters
 from opweave.codegen.native.correlation.vectors import PAIRED, TILED
 from opweave.codegen.native.correlation.words import BLOCK, PIECE, PITCH, Record
-from opweave.codegen.native.emitting import Function, Int, Number
+from opweave.codegen.native.emitting import Function, Int
 
 
 class Packing(Filters):
@@ -276,20 +276,6 @@ class Packing(Filters):
             outside, before = self._below(f, low - i * n), self._below(f, high - i * n)
             mask = f.op(f"select <{n} x i1> {outside}, <{n} x i1> zeroinitializer, <{n} x i1> {before}")
             f.store(Int(f, f.op(f"zext i{n} {f.op(f'bitcast <{n} x i1> {mask} to i{n}')} to i64")), masks, i)
-
-    def _clear_rows(self, f: Function, base: str, first: Int, end: Int) -> None:
-        """Zeros to rows that the kernel in registers reads beyond the last: what memory has there may be subnormal.
-
-        Products with such numbers take a hundred times as long as others.
-        """
-        f.line(f"call void @clear(ptr {self._at(f, base, first * PITCH)}, i64 {(end - first) * PITCH})")
-
-    def _clear_columns(self, f: Function, slab: str, far: Number, panel: Int, count: Int, depth: Int) -> None:
-        """Zeros to the last register of a block's columns, if it has places beyond the last."""
-        last = (count - 1) // panel
-        lane = (count - 1 - last * panel) // self.lanes * self.lanes
-        with f.when((count % self.lanes > 0).both(count > 0)), f.loop(0, depth) as k:
-            self._vstore(f, "zeroinitializer", self._at(f, slab, last * far + lane + k * self.wide))
 
     def _masks(self, pitch: Int) -> Int:
         """How many registers of a row are looked at: two at a time, where its step is two."""
