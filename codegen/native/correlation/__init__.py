@@ -71,13 +71,6 @@ class _Module(Blocks):
         ]  # fmt: skip
         return "\n\n".join(parts)
 
-    def _quit(self, f: Function, c: Record, missing: Int) -> None:
-        """Leave where there is no memory."""
-        with f.when(missing):
-            for name in ("turned", "landing"):
-                f.line(f"call void @free(ptr {c.pointer(name)})")
-        f.leave(missing, "i32 3")
-
     def _entry(self) -> str:
         f = Function("i32", self.name, ["ptr words"], UNTUNED)
         context = f.room(f"[{len(WORDS)} x i64]")

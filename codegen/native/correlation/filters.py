@@ -436,3 +436,10 @@ class Filters(Vectors):
         lane = (count - 1 - last * panel) // self.lanes * self.lanes
         with f.when((count % self.lanes > 0).both(count > 0)), f.loop(0, depth) as k:
             self._vstore(f, "zeroinitializer", self._at(f, slab, last * far + lane + k * self.wide))
+
+    def _quit(self, f: Function, c: Record, missing: Int) -> None:
+        """Leave where there is no memory."""
+        with f.when(missing):
+            for name in ("turned", "landing"):
+                f.line(f"call void @free(ptr {c.pointer(name)})")
+        f.leave(missing, "i32 3")
