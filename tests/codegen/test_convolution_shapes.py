@@ -164,6 +164,19 @@ LONE = [
     Shape(2, 16, 16, (6, 5), 5, 1, 4, 2, 16),
     Shape(2, 600, 600, (5, 5), 3, 1, 1, 1, 600),
 ]
+#: Many channels of bfloat16, whose tiles lie in rows as they are: with the places between rows, or whole tiles of rows;
+#: strides, dilations, groups, channels in parts, many taps, few places.
+TILED = [
+    Shape(2, 64, 32, (12, 30)),
+    Shape(1, 29, 70, (9, 31), 3, 2, 1),
+    Shape(2, 160, 80, (14, 15), 3, 1, 2, 2, 2),
+    Shape(8, 150, 20, (16, 60)),
+    Shape(1, 28, 130, (20, 16), 5, 1, 2),
+    Shape(2, 31, 64, (70,)),
+    Shape(1, 32, 40, (3, 250), 2, 3, 0),
+    Shape(1, 96, 33, (7, 7)),
+    Shape(5, 62, 64, (6, 7)),
+]
 MORE = [*SMALL, *WINDOWS, *STRIPES, *LONE]
 TOLERANCE = {"float32": 4e-6, "float64": 4e-14, "float16": 2e-3, "bfloat16": 1e-2}
 
@@ -192,7 +205,7 @@ def results_of(shape: Shape, x: ow.Tensor, w: ow.Tensor, y: ow.Tensor) -> list[o
     return [out, *grads[:2]]
 
 
-@pytest.mark.parametrize("shape", [*BLIND, *SPREAD, *SINGLE, *FEW, *MORE], ids=name_of)
+@pytest.mark.parametrize("shape", [*BLIND, *SPREAD, *SINGLE, *FEW, *MORE, *TILED], ids=name_of)
 @pytest.mark.parametrize("dtype", TOLERANCE)
 def test_results_and_gradients_follow_the_definition(dtype: str, shape: Shape) -> None:
     given = [ow.from_numpy(array).to(getattr(ow, dtype)) for array in shape.drawn()]
@@ -204,7 +217,7 @@ FLAT = [shape for shape in MORE if len(shape.sizes) == 2]
 
 
 @pytest.mark.parametrize(
-    "shape", [BLIND[0], *SPREAD[:3], *SPREAD[7:9], SINGLE[2], *TURNED, *FEW[:2], *FLAT], ids=name_of
+    "shape", [BLIND[0], *SPREAD[:3], *SPREAD[7:9], SINGLE[2], *TURNED, *FEW[:2], *TILED[:5], *FLAT], ids=name_of
 )
 @pytest.mark.parametrize("dtype", TOLERANCE)
 def test_operands_lie_as_they_like(dtype: str, shape: Shape) -> None:
@@ -245,6 +258,20 @@ def test_nothing_is_multiplied_by_the_zeros_around(value: float, shape: Shape) -
         close(found, right, "float32")
 
 
+@pytest.mark.parametrize("shape", TILED, ids=name_of)
+@pytest.mark.parametrize("value", [np.nan, np.inf], ids=str)
+def test_tiles_of_what_is_not_finite(value: float, shape: Shape) -> None:
+    """What is not finite spoils what sees it: no other place of its row, and no other filter of a tile."""
+    arrays = shape.drawn()
+    for which, place in ((0, -1), (1, 0), (2, -1), (1, -1)):
+        given = [ow.from_numpy(array).bfloat16() for array in arrays]
+        given[which].view(-1)[place] = value
+        with np.errstate(invalid="ignore"):
+            exact = shape.exact(*wide(given))
+        for found, right in zip(results_of(shape, *given), exact, strict=True):
+            close(found, right, "bfloat16")
+
+
 @pytest.mark.parametrize("shape", [shape for shape in FLAT if shape.groups in (1, shape.channels)], ids=name_of)
 @pytest.mark.parametrize("value", [np.nan, np.inf], ids=str)
 def test_channels_side_by_side_see_no_zeros_around(value: float, shape: Shape) -> None:
@@ -258,7 +285,7 @@ def test_channels_side_by_side_see_no_zeros_around(value: float, shape: Shape) -
         close(found, right, "float32")
 
 
-@pytest.mark.parametrize("shape", [*BLIND[:4], *SPREAD, *SINGLE[:4], *FEW, *MORE], ids=name_of)
+@pytest.mark.parametrize("shape", [*BLIND[:4], *SPREAD, *SINGLE[:4], *FEW, *MORE, *TILED], ids=name_of)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_results_do_not_depend_on_the_number_of_threads(dtype: str, shape: Shape) -> None:
     given = [ow.from_numpy(array).to(getattr(ow, dtype)) for array in shape.drawn()]
@@ -283,7 +310,7 @@ def test_compiled_functions_follow_the_definition(shape: Shape) -> None:
         close(found, exact, "float32")
 
 
-@pytest.mark.parametrize("shape", [SINGLE[0], SINGLE[2], *FEW], ids=name_of)
+@pytest.mark.parametrize("shape", [SINGLE[0], SINGLE[2], *FEW, *TILED[:5]], ids=name_of)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_a_bias_is_added_once(dtype: str, shape: Shape) -> None:
     kind = getattr(ow, dtype)

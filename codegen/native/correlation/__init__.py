@@ -57,7 +57,11 @@ class _Module(Blocks):
             *self._micros(), self._copy(), self._zero(), self._fill(), self._plan(),
             self._columns(), self._filters(), self._turned(), self._square(), self._scatter(), self._ordered(),
             self._survey(), self._careful(), self._careful_weight(), self._look(), self._correlate(),
-            *([] if self.kind.tiles else [self._correlate_planes()]),
+            *(
+                [*self._tile_products(), self._tile_filters(), self._correlate_tiles()]
+                if self.kind.tiles
+                else [self._correlate_planes()]
+            ),
             self._spread_task(), self._single_filters(), self._single_rows(), self._single_gradients(),
             self._dots(), self._weight(), self._gather(),
             self._depthwise(), self._depthwise_weight(), self._lanes(), self._lane_forward(),
@@ -66,13 +70,6 @@ class _Module(Blocks):
             '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}',
         ]  # fmt: skip
         return "\n\n".join(parts)
-
-    def _quit(self, f: Function, c: Record, missing: Int) -> None:
-        """Leave where there is no memory."""
-        with f.when(missing):
-            for name in ("turned", "landing"):
-                f.line(f"call void @free(ptr {c.pointer(name)})")
-        f.leave(missing, "i32 3")
 
     def _entry(self) -> str:
         f = Function("i32", self.name, ["ptr words"], UNTUNED)
@@ -204,7 +201,11 @@ class _Module(Blocks):
         blocks = places.up(width.most(1))
         # Filters that are read once or twice are looked at where they are read.
         at_once = product.both(blocks <= 2).both(tight)
-        surveyed = correlates.both(at_once.denied())
+        striped = kind.equals(CORRELATE).both(self._is_striped(f, c))
+        c["striped"] = striped.choose(1, 0)
+        tiled = correlates.both(self._is_tiled(f, c))
+        c["tiled"] = tiled.choose(1, 0)
+        surveyed = correlates.both(at_once.denied()).both(tiled.denied())
         apart = tight.denied().both(terms > 0).both(surveyed)
         # Blocks of whole channels, of about the same size.
         each = channels.up(2) if self.by_channels else channels
@@ -213,14 +214,15 @@ class _Module(Blocks):
         c["depth"] = depth
         blocked = f.const(0).equals(1)
         if self.stored == self.real or self.by_channels:
+            # Filters that lie in order are copied once, too, and not for each block of places.
+            apart = apart.either(surveyed.both(tight)) if self.stored == self.real else apart
             blocked = apart.both(product).both(window <= DEPTH).both(depth > DEPTH // 2)
+        apart = apart.both(blocked.either(tight.denied()))
         if self.by_channels:
             blocked = blocked.both((channels & 1).equals(0))
         # What is read once or twice is put in order by who reads it.
         c["paired"] = blocked.choose(1, 0) if self.by_channels else 0
-        striped = kind.equals(CORRELATE).both(self._is_striped(f, c))
-        c["striped"] = striped.choose(1, 0)
-        c["by_taps"] = blocked.both(self._by_taps(c)).choose(1, 0)
+        c["by_taps"] = blocked.both(self._by_taps(c)).both(tight.denied()).choose(1, 0)
         late = blocked.both(blocks <= 2).both(striped.denied())
         c["late"] = late.choose(1, 0)
         blocked, apart = blocked.both(late.denied()), apart.both(late.denied())
@@ -231,8 +233,18 @@ class _Module(Blocks):
             room = self._room(f, groups * rows * filter_ + blocked.choose(self.high * PITCH, 0) + 2 * self.lanes)
             c.keep("packed", self._stored_at(f, room, 2 * self.lanes))
             self._quit(f, c, f.is_null(room))
+            # The last filters of all terms but the last are followed by the first of the next.
+            with f.when((parts > 0).both(rows % self.high > 0)), f.loop(0, groups) as g:
+                last = ((g + 1) * parts - 1) * rows
+                self._clear_rows(f, c.pointer("packed"), last, last + self.high)
+            with f.when(parts > 0):
+                last = groups * parts * rows
+                self._clear_rows(f, c.pointer("packed"), last, last + self.high)
         with f.when(apart.either(surveyed.both(inside.denied()).both(tight))):
             go("survey", groups * rows.up(self.looked), terms * 20 * self.looked)
+        if self.kind.tiles:
+            with f.when(tiled):
+                self._put_tiles(f, c, go)
         with f.when(apart.both(blocked.denied())):
             c.keep("weight", c.pointer("packed"))
             filter_ = terms + self.lanes
@@ -265,7 +277,7 @@ class _Module(Blocks):
             blocks = rows.up(width)
             tasks = row_blocks * blocks * groups
             chunks = places.up(DEPTH).most(1)
-            splits = f.const(2 * ENOUGH).up(tasks).least(chunks).most(1)
+            splits = f.const(ENOUGH).up(tasks).least(chunks).most(1)
             stretch = chunks.up(splits)
             splits = chunks.up(stretch)
             for name, value in {
@@ -288,7 +300,7 @@ class _Module(Blocks):
         gradient = kind.equals(WEIGHT).either(kind.equals(DEPTHWISE_WEIGHT))
         with f.when(gradient.both(c["odd"].equals(1)).both(inside.denied())):
             go("careful.weight", groups * rows, c["n"] * image * terms)
-        with f.when(apart):
+        with f.when(apart.either(tiled)):
             f.line(f"call void @free(ptr {self._stored_at(f, c.pointer('packed'), -2 * self.lanes)})")
         with f.when(c["batch"] > 0):
             go("turn", *self._turn_back(f, c))

@@ -63,7 +63,11 @@ class Blocks(Turning):
 
     def _correlate_blocks(self, f: Function, c: Record, enough: Int, go: Go) -> None:
         places, rows, groups = c["places"], c["rows"], c["groups"]
-        width = (places.up(self.lanes) * self.lanes).least(self._widest(f, rows))
+        widest, all_ = self._widest(f, rows), places.up(self.lanes) * self.lanes
+        # A second block of few places would bring all filters in order for them: it is little work for others, too.
+        one = (all_ > widest).both(all_ * 4 <= widest * 5)
+        width = one.choose(all_, all_.least(widest))
+        enough = one.choose(enough.up(2), enough)
         blocks = places.up(width.most(1))
         # To pack columns again for other filters takes longer than to pack filters for other places.
         width = (blocks * rows.up(_FEW_ROWS) * groups < enough).choose(width.least(2 * self.wide), width)
@@ -78,12 +82,12 @@ class Blocks(Turning):
         row_blocks = rows.up(height)
         for name, value in {"width": wide, "blocks": blocks, "height": height, "row_blocks": row_blocks}.items():
             c[name] = value
-        by_planes = f.const(0).equals(1) if self.kind.tiles else self._fits(c).both(c["uneven"].equals(0))
-        with f.when(by_planes.denied()):
+        tiles = self.kind.tiles
+        otherwise = c["tiled"].equals(1) if tiles else self._fits(c).both(c["uneven"].equals(0))
+        with f.when(otherwise.denied()):
             go("correlate", blocks * row_blocks * groups, wide * height * c["terms"] + 1000)
-        if not self.kind.tiles:
-            with f.when(by_planes):
-                self._blocks_of_planes(f, c, go)
+        with f.when(otherwise):
+            (self._blocks_of_tiles if tiles else self._blocks_of_planes)(f, c, go)
 
     def _blocks_of_planes(self, f: Function, c: Record, go: Callable[[str, Int, Int], None]) -> None:
         """Compute a correlation by `correlate.planes`, whose places are those between the rows, too."""

@@ -226,6 +226,9 @@ class Channels(Depthwise):
                         f, of, (done.value, bottom, top), (x.low, x.high, pitch), turned, compact, seen, c["in_n"]
                     )
                     done.set(done.value.most(bottom))
+                    # Places beyond the last are computed as well.
+                    beyond = self._lane_at(f, seen, (done.value - top) * pitch)
+                    f.line(f"call void @clear(ptr {beyond}, i64 {x.step * (_TILE * self.lanes)})")
                     with f.loop(0, rows) as m:
                         first = self._vload(f, self._lane_at(f, bias, m))
                         taps = self._lane_at(f, filters, m * window + first_tap)

@@ -197,12 +197,12 @@ class Filters(Vectors):
         with f.loop(f.param("start"), f.param("end")) as i:
             g, m0 = i // blocks, i % blocks * self.looked
             m1 = (m0 + self.looked).least(rows)
-            with f.when(plain), f.loop(m0, m1) as m:
+            with f.when(plain.both(parts.equals(0))), f.loop(m0, m1) as m:
                 of = self._stored_at(f, c.pointer("weight"), g * c["w_g"] + m * c["w_m"])
                 with f.loop(0, terms, self.lanes) as k:
                     value = f.op(f"call {self.vector} @first(ptr {self._stored_at(f, of, k)}, i64 {terms - k})")
                     self._is_odd(f, value, self.vector, several, bits)
-            with f.when(plain.denied()), f.loop(0, channels, of_block) as begin:
+            with f.when(plain.denied().either(parts > 0)), f.loop(0, channels, of_block) as begin:
                 place = ((g * parts.most(1) + begin // of_block) * rows + m0) * apart
                 to = self._stored_at(f, c.pointer("packed"), place)
                 end = (begin + of_block).least(channels)
@@ -246,6 +246,21 @@ class Filters(Vectors):
         def there(m: Number, channel: Int) -> str:
             return self._stored_at(f, "%to", (m - m0) * apart + (channel - begin) * window)
 
+        plain = f.const(0).equals(1)
+        if self.stored == self.real:
+            # Those that are in order are copied.
+            plain = c["plain"].equals(1)
+            with f.when(plain), f.loop(m0, m1) as m:
+                of, to, count = (
+                    self._stored_at(f, weight, m * w_m + begin * window),
+                    there(m, begin),
+                    (end - begin) * window,
+                )
+                with f.loop(0, count, self.lanes) as k:
+                    value = f.op(f"call {self.vector} @first(ptr {self._stored_at(f, of, k)}, i64 {count - k})")
+                    self._vstore(f, value, self._stored_at(f, to, k))
+                    self._is_odd(f, value, self.vector, several, bits)
+            square = square.both(plain.denied())
         # One tap, and the gradient by the input: filters lie side by side, channels are to.
         with f.when(square), f.loop(begin, end, self.lanes) as channel, f.loop(m0, m1, self.lanes) as m:
             found: list[str] = []
@@ -267,7 +282,7 @@ class Filters(Vectors):
         with f.when(by_taps):
             self._ordered_by_taps(f, c, weight, offsets, (m0, m1, begin, end, apart), several)
         # What a channel has for these filters lies together, if that is the gradient by the input.
-        other = square.either(by_taps).denied()
+        other = square.either(by_taps).either(plain).denied()
         if self.by_channels:
             in_pairs = other.both(c["paired"].equals(1))
             other = other.both(c["paired"].equals(0))
@@ -301,7 +316,11 @@ class Filters(Vectors):
     def _by_taps(self, c: Record) -> Int:
         """Whether filters are put in order tap by tap, the channels of each side by side: by copies, or by squares."""
         beside = c["w_c"].equals(1).either(c["w_m"].equals(1))
-        return (c["window"] > 1).both(beside.either(self._is_turned(c).both(c["w_m"].equals(c["window"]))))
+        turned = self._is_turned(c).both(c["w_m"].equals(c["window"]))
+        if not self.by_channels:
+            # Taps that fit in a register are turned around in one, and read in the order in which they lie.
+            turned = turned.both(c["window"] > self.lanes)
+        return (c["window"] > 1).both(beside.either(turned))
 
     def _ordered_by_taps(
         self, f: Function, c: Record, weight: str, offsets: str, parts: tuple[Int, Int, Int, Int, Int], several: str
@@ -403,3 +422,24 @@ class Filters(Vectors):
         with f.when(c["blocked"].equals(0).both(late.denied())):
             weight = self._stored_at(f, c.pointer("weight"), g * c["w_g"] + m0 * c["w_m"])
             f.line(f"call void @filters(ptr %c, ptr {t}, ptr {weight}, i64 {some}, i64 {r0}, i64 {r1}, ptr {left})")
+
+    def _clear_rows(self, f: Function, base: str, first: Int, end: Int) -> None:
+        """Zeros to rows that the kernel in registers reads beyond the last: what memory has there may be subnormal.
+
+        Products with such numbers take a hundred times as long as others.
+        """
+        f.line(f"call void @clear(ptr {self._at(f, base, first * PITCH)}, i64 {(end - first) * PITCH})")
+
+    def _clear_columns(self, f: Function, slab: str, far: Number, panel: Int, count: Int, depth: Int) -> None:
+        """Zeros to the last register of a block's columns, if it has places beyond the last."""
+        last = (count - 1) // panel
+        lane = (count - 1 - last * panel) // self.lanes * self.lanes
+        with f.when((count % self.lanes > 0).both(count > 0)), f.loop(0, depth) as k:
+            self._vstore(f, "zeroinitializer", self._at(f, slab, last * far + lane + k * self.wide))
+
+    def _quit(self, f: Function, c: Record, missing: Int) -> None:
+        """Leave where there is no memory."""
+        with f.when(missing):
+            for name in ("turned", "landing"):
+                f.line(f"call void @free(ptr {c.pointer(name)})")
+        f.leave(missing, "i32 3")

@@ -67,7 +67,7 @@ class Packing(Filters):
 
     def _fill(self) -> str:
         """Functions: put the rows of a channel that the block sees somewhere, with the zeros around."""
-        return "\n\n".join(self._fill_of(paired) for paired in ((False, True) if self.by_channels else (False,)))
+        return "\n\n".join(self._fill_of(paired) for paired in ((False, True) if self.kind.paired else (False,)))
 
     def _fill_of(self, paired: bool) -> str:
         """`paired`: of two channels, as pairs; of the other there may be none, and `room` is for a row."""
@@ -248,10 +248,19 @@ class Packing(Filters):
                     tap.set(tap.value + 1)
         self._mark(f, c, t)
         # The slabs of a longer block before may have been larger.
-        elements = (direct.choose(0, scratch.value) + (8 * self.lanes + self.lanes - 1)) & -self.lanes
+        scratch_end = scratch.value
+        elements = (direct.choose(0, scratch_end) + (8 * self.lanes + self.lanes - 1)) & -self.lanes
+        if self.kind.tiles:
+            # Rows of tiles are planes apart: an odd number of lines, or many would lie in the same of the cache.
+            elements = elements | self.lanes
         t["plane"] = elements
         f.line(f"call void @free(ptr {t.pointer('scratch')})")
-        t.keep("scratch", self._room(f, elements * (c["planes"] + (1 if self.by_channels else 0))))
+        t.keep("scratch", self._room(f, elements * (c["planes"] + (1 if self.kind.paired else 0))))
+        scratch = t.pointer("scratch")
+        with f.when(f.is_null(scratch).either(direct).denied()), f.loop(0, c["planes"]) as k:
+            # Registers are read whole, so beyond the last row as well.
+            beyond = self._at(f, scratch, elements * k + scratch_end)
+            f.line(f"call void @clear(ptr {beyond}, i64 {elements - scratch_end - (self.lanes - 1)})")
         return f.end()
 
     def _mark(self, f: Function, c: Record, t: Record) -> None:

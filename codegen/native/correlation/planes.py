@@ -46,6 +46,7 @@ class Planes(Programs):
         sums = self._room(f, height * width)
         table = self._room(f, depth * 4)
         self._need(f, c, record, own_filters, sums, table, planned=False)
+        self._clear_filters(f, c, left)
         bias = f.room(f"[{self.high} x {self.real}]")
         given, bias_by = c.pointer("bias"), c["bias_by"]
         there_is = Int(f, f.op(f"icmp ne ptr {given}, null"))

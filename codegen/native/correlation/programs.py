@@ -141,6 +141,7 @@ class Programs(Packing):
         each_table = depth * 4 + _HEAD
         table = self._room(f, each_table * uneven.choose(width.up(panel) + 1, 1))
         self._need(f, c, record, slab, own_filters, sums, table, planned=False)
+        self._clear_filters(f, c, left)
         bias = f.room(f"[{self.high} x {self.real}]")
         window, blind = c["window"], f.variable(0)
         out_m, out2, bias_by = c["out_m"], c["out2"], c["bias_by"]
@@ -153,6 +154,7 @@ class Programs(Packing):
             p1, some = (p0 + width).least(places), height.least(rows - m0)
             f.line(f"call void @plan(ptr %c, ptr {t}, i64 {p0}, i64 {p1}, i64 {panel})")
             self._need(f, c, record, slab, own_filters, sums, table)
+            self._clear_columns(f, slab, far, panel, p1 - p0, depth)
             channels = f.variable(0)
             base = self._stored_at(f, c.pointer("input"), g * c["in_g"])
             out = self._stored_at(f, c.pointer("output"), g * c["out_g"] + m0 * out_m)
@@ -236,6 +238,12 @@ class Programs(Packing):
                     )
         self._close(f, record, slab, own_filters, sums, table)
         return f.end()
+
+    def _clear_filters(self, f: Function, c: Record, left: str) -> None:
+        """Zeros to what is read beyond the last filter of all where a program puts filters in order."""
+        last = c["rows"] - (c["row_blocks"] - 1) * c["height"]
+        with f.when(c["blocked"].equals(0)):
+            self._clear_rows(f, left, last, last.up(self.high) * self.high)
 
     def _edges(self, f: Function, c: Record) -> list[tuple[Int, Int]]:
         """What the first taps of the places [p0, p1) see, from and to, by dimension."""
@@ -322,6 +330,9 @@ class Programs(Packing):
         none = f.room(f"[{self.high} x {self.real}]")
         f.line(f"store [{self.high} x {self.real}] zeroinitializer, ptr {none}")
         each = (width // self.lanes).up(panels)
+        last = terms - (row_blocks - 1) * height
+        self._clear_rows(f, left, last, last.up(self.high) * self.high)
+        f.line(f"call void @clear(ptr {right}, i64 {panels * far})")
         with f.loop(f.param("start"), f.param("end")) as i:
             split = i % splits
             task = i // splits
@@ -335,7 +346,7 @@ class Programs(Packing):
             parted = splits > 1
             partial = self._at(f, c.pointer("partial"), i * (height * width))
             sums = f.op(f"select i1 {parted}, ptr {partial}, ptr {own}")
-            with f.when(places.equals(0)):
+            with f.when(few.either(places.equals(0))):
                 f.line(f"call void @clear(ptr {sums}, i64 {height * width})")
             with f.when(few):
                 f.line(f"call void @clear(ptr {dots}, i64 {height.up(_TERMS) * (_TERMS * FEW * self.lanes)})")

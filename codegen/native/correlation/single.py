@@ -7,13 +7,16 @@ examples, whose filters are read once. To put filters in order takes longer than
 from __future__ import annotations
 
 from opweave.codegen.native.correlation.spread import Spread
-from opweave.codegen.native.correlation.words import TOLD, Record
+from opweave.codegen.native.correlation.words import CORRELATE, TOLD, Record
 from opweave.codegen.native.emitting import Function, Int
 from opweave.codegen.native.objects import UNTUNED
 
 #: The most images, filters of a program, registers of a row of results side by side, and rows of them; the most
 #: filters whose results are formed of images as they lie, whose columns would be put in order for little.
 _IMAGES, _ROWS, _VECTORS, _HIGH, _FEW_FILTERS = 64, 32, 4, 4, 8
+#: Where numbers are computed with as they lie: filters that may be, as many as a program has, if the first cache holds
+#: what they see of so many channels.
+_MORE_FILTERS, _HELD = 32, 128
 
 
 class Single(Spread):
@@ -42,7 +45,11 @@ class Single(Spread):
 
     def _by_planes(self, f: Function, c: Record) -> Int:
         """Whether there are few filters of one tap, of images whose places lie in a row, as those of results do."""
-        row = c["direct"].equals(1).both(c["rows"] <= _FEW_FILTERS).both(c["image"] >= self._across)
+        few = c["rows"] <= _FEW_FILTERS
+        if self.stored == self.real:
+            held = (c["rows"] <= _MORE_FILTERS).both(c["channels"] <= _HELD)
+            few = few.either(held.both(c["kind"].equals(CORRELATE)))
+        row = c["direct"].equals(1).both(few).both(c["image"] >= self._across)
         for name in ("in", "out"):
             size: Int = f.const(1)
             for d in (2, 1, 0):

@@ -10,7 +10,7 @@ Nothing is multiplied by zeros around.
 from __future__ import annotations
 
 from opweave.codegen.native import amx
-from opweave.codegen.native.correlation.planes import Planes
+from opweave.codegen.native.correlation.tiles import Tiles
 from opweave.codegen.native.correlation.words import ENOUGH, FIELDS, PITCH, TALL, Record
 from opweave.codegen.native.emitting import Function, Int
 from opweave.codegen.native.objects import UNTUNED
@@ -28,7 +28,7 @@ _HELD, _LEAST, _LONG = 1 << 16, 96, 1024
 _FEW_ROWS, _LINE = 64, 24
 
 
-class Spread(Planes):
+class Spread(Tiles):
     """Programs that multiply first and add up then."""
 
     def _spread_words(self, f: Function, c: Record) -> None:
@@ -131,6 +131,9 @@ class Spread(Planes):
             g = rest // images // row_blocks
             u1, v1 = (u0 + down).least(sizes[1]), (v0 + across).least(sizes[2])
             some = each.least(rows - first)
+            with f.when(c["blocked"].equals(0)):
+                last = some * span
+                self._clear_rows(f, own.pointer("left"), last, last.up(self.high) * self.high)
             for name, value in {
                 "g": g, "n": n, "until": until, "from": first, "some": some, "u0": u0, "u1": u1, "v0": v0, "v1": v1,
                 "filled": 0, "runs": 0,
@@ -195,6 +198,7 @@ class Spread(Planes):
         base = self._stored_at(f, c.pointer("input"), g * c["in_g"])
         none = f.room(f"[{self.high} x {self.real}]")
         f.line(f"store [{self.high} x {self.real}] zeroinitializer, ptr {none}")
+        self._clear_columns(f, slab, far, panel, filled, depth)
         with f.loop(0, terms, depth) as r0:
             r1 = (r0 + depth).least(terms)
             k = r1 - r0

@@ -25,7 +25,7 @@ _DERIVED = (
     "phase", "pitch", "direct", "plain", "partial", "packed", "odd", "deep", "failed",
     "line", "planes", "blocked", "late", "paired",
     "given", "span", "down", "across", "several",
-    "batch", "uneven", "striped", "by_taps", "turned", "landing", "beyond", "turn_of", "turn_to", "turn_side",
+    "tiled", "batch", "uneven", "striped", "by_taps", "turned", "landing", "beyond", "turn_of", "turn_to", "turn_side",
     *(f"turn_part{part}{k}" for part in ("", "_by") for k in range(5)),
     *(f"turn_inner{part}{k}" for part in ("", "_by") for k in range(3)),
     *(f"told_{name}" for name in TOLD),
