@@ -34,6 +34,7 @@ from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import CompileError
 from opweave.registry.loading import load_triton, parsing
+from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor
 from opweave.registry.triton import effects
 from opweave.registry.triton.access import Access, KernelAccesses, Parameter as AccessedParameter, analyse
@@ -152,7 +153,9 @@ def digest_of(device: Device, compiled: Sequence[tuple[str, KernelSource]]) -> s
 
 
 def _told(value: Any) -> str:
-    """What tells an argument from others: of a function of Triton's its text."""
+    """What tells an argument from others: of a function of Triton's its text, of a number that is open its width."""
+    if isinstance(value, Symbolic) and value.kind == "int":
+        return f"{value!r} {effects.any_like(value)}"
     return getattr(value, "cache_key", None) or repr(value)
 
 

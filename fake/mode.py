@@ -20,7 +20,7 @@ from opweave.registry import custom_op
 from opweave.registry.autograd.mode import no_grad
 from opweave.registry.cpp.imported import import_rules
 from opweave.registry.device import Device
-from opweave.registry.errors import DeviceError, DTypeError, FakeTensorError
+from opweave.registry.errors import DeviceError, DTypeError, FakeTensorError, OpweaveError
 from opweave.registry.fake_context import LITERAL, running_rule
 from opweave.registry.higher_order import HigherOrderOperator
 from opweave.registry.interrupts import let_through
@@ -216,16 +216,23 @@ class FakeTensorMode(DispatchMode):
         else:
             if len(args) > 1 and not decl.checks_devices:
                 self._check_devices(op, args)
-            env = self.shape_env
-            if env is None:
-                result = self._ruled(decl, args, kwargs)
-            else:
-                result = env.ruled(op.opname, lambda: self._ruled(decl, args, kwargs))
+            result = self._settled(op.opname, lambda: self._ruled(decl, args, kwargs))
         if op.is_mutable:
             note_mutation(op, args, kwargs)
         if self.has_constants:
             carry_constants(op, args, kwargs, result)
         return result
+
+    def _settled(self, what: str, rule: Callable[[], Any]) -> Any:
+        if self.shape_env is not None:
+            return self.shape_env.ruled(what, rule)
+        try:
+            return rule()
+        except OpweaveError:
+            if self.shape_env is None:
+                raise
+        env: ShapeEnv = self.shape_env  # the rule made a number that depends on data
+        return env.ruled_again(what, rule)
 
     def _ruled(self, decl: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if decl.is_composite:

@@ -26,6 +26,7 @@ from opweave.registry.errors import (
     ArgumentError,
     ConstraintError,
     DataDependentError,
+    OpweaveError,
     ShapeError,
     is_own_file,
     user_frame,
@@ -346,20 +347,35 @@ class ShapeEnv(Constraints):
 
     def ruled(self, what: str, rule: Callable[[], Any]) -> Any:
         """What the rule of an op gives, which may decide on numbers that depend on data (see `fake.search`)."""
-        if not self._unbacked or self.trial is not None or self._searchable:
+        if self.trial is not None or self._searchable:
             return rule()
+        if not self._unbacked:
+            try:
+                return rule()
+            except OpweaveError:
+                if not self._unbacked:
+                    raise
+            return self.ruled_again(what, rule)
         self._searchable = True
         made, told = self._unbacked, dict(self.told)
         try:
             return rule()
         except Undecided:
-            # What this run made is made again.
-            for symbol in [s for s, info in self.symbols.items() if info.name[0] == "u" and int(info.name[1:]) >= made]:
-                del self.symbols[symbol]
-            self._unbacked, self.told = made, told
+            self._forget(made, told)
         finally:
             self._searchable = False
         return settled(self, what, rule, rule)
+
+    def ruled_again(self, what: str, rule: Callable[[], Any]) -> Any:
+        """What a rule gives that failed after it made the first numbers that depend on data, as masks' counts."""
+        self._forget(0, {})
+        return settled(self, what, rule, rule)
+
+    def _forget(self, made: int, told: dict[Any, Any]) -> None:
+        """Forget what a run made, which is made again."""
+        for symbol in [s for s, info in self.symbols.items() if info.name[0] == "u" and int(info.name[1:]) >= made]:
+            del self.symbols[symbol]
+        self._unbacked, self.told = made, told
 
     @contextmanager
     def branch(self) -> Iterator[None]:

@@ -13,7 +13,7 @@ import json
 import os
 import pickle
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import IO, Any
 
 import numpy as np
@@ -32,6 +32,7 @@ __all__ = ["load", "save"]
 #: The number of the format, which is counted up when it changes.
 _VERSION = 1
 File = str | os.PathLike[str] | IO[bytes]
+MapLocation = Device | str | Mapping[str, Device | str] | Callable[[Any, str], Any] | None
 
 
 def save(obj: Any, f: File) -> None:
@@ -129,15 +130,17 @@ def _pickled(value: Any, where: str) -> str:
         ) from None  # fmt: skip
 
 
-def load(f: File, map_location: Device | str | None = None, *, weights_only: bool = True) -> Any:
+def load(f: File, map_location: MapLocation = None, *, weights_only: bool = True) -> Any:
     """Read what `save` wrote.
 
     Parameters
     ----------
     f : path or binary file
         Where from.
-    map_location : Device or str, optional
-        Where to put all tensors; by default where they were.
+    map_location : Device, str, dict or callable, optional
+        Where to put all tensors; by default where they were. A dict maps devices by name; what is not in it stays. A
+        function is called with the storage on the CPU and the name of the device, and returns a storage on another
+        one, as `lambda storage, location: storage` for the CPU, or None.
     weights_only : bool
         Whether to refuse objects of other classes than those that `save` names, which only running code of the file
         can make. Pass False for files that you trust as you do programs.
@@ -156,7 +159,7 @@ def load(f: File, map_location: Device | str | None = None, *, weights_only: boo
     >>> opweave.load(file)
     tensor([0, 1, 2])
     """
-    place = None if map_location is None else parse_device(map_location)
+    place = _placing(map_location)
     try:
         with zipfile.ZipFile(f) as archive:
             tree = json.loads(archive.read("tree.json"))
@@ -184,11 +187,30 @@ def load(f: File, map_location: Device | str | None = None, *, weights_only: boo
         ) from None  # fmt: skip
 
 
+def _placing(given: MapLocation) -> Callable[[Tensor, str], Device]:
+    """Where to put a tensor that is on the CPU and was on a device."""
+    if given is None:
+        return lambda t, name: parse_device(name)
+    if isinstance(given, Mapping):
+        return lambda t, name: parse_device(given.get(name, name))
+    if callable(given):
+
+        def asked(t: Tensor, name: str) -> Device:
+            found = given(t.untyped_storage(), name)
+            return parse_device(name if found is None else found.device)
+
+        return asked
+    place = parse_device(given)
+    return lambda t, name: place
+
+
 class _UntrustedError(Exception):
     """A file has a pickle, and is not to be trusted."""
 
 
-def _loaded(archive: zipfile.ZipFile, about: dict[str, Any], place: Device | None, weights_only: bool) -> Any:
+def _loaded(
+    archive: zipfile.ZipFile, about: dict[str, Any], place: Callable[[Tensor, str], Device], weights_only: bool
+) -> Any:
     """A tensor, array or number of NumPy, or another object."""
     if "object" in about:
         if weights_only:
@@ -207,7 +229,7 @@ def _loaded(archive: zipfile.ZipFile, about: dict[str, Any], place: Device | Non
     if array.dtype != dtype.numpy:
         raise ValueError(f"elements of {array.dtype} for {dtype.name}")
     made = Tensor._from_array(array, cpu)
-    target = parse_device(about["device"]) if place is None else place
+    target = place(made, about["device"])
     made = made if target is cpu else copies.to(made, target)
     return made.requires_grad_() if about["requires_grad"] else made
 

@@ -20,6 +20,8 @@ from opweave.registry.errors import Site
 from opweave.registry.nested import leaves
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
+from opweave.registry.triton_op import triton_kernel_wrapper_functional, triton_kernel_wrapper_mutation
+from opweave.tracer.declared import declared
 from opweave.tracer.emission import map_nodes, value_of
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.launches import launch_of
@@ -135,9 +137,6 @@ def limit(graph: Graph) -> Graph:
                 reach = reach + (size - 1) * stride
             found.setdefault(reach, value)
             found.setdefault(product(sizes(value._sizes)), value)
-    if any(hint(reach) >= INT32_OFFSETS for reach in found):
-        graph.graph["wide"] = True
-        return graph
     number: Any
     for number in _launched(graph):
         # The kernel takes it as it is in the example: with 32 bits.
@@ -145,6 +144,9 @@ def limit(graph: Graph) -> Graph:
             for condition in (number < 1 << 31, number >= -(1 << 31)):
                 if isinstance(condition, SymNumber) and not statically_known_true(condition):
                     condition.env.assume(condition.env.canonical(condition.expr), _site(graph), of_code=True)
+    if any(hint(reach) >= INT32_OFFSETS for reach in found):
+        graph.graph["wide"] = True
+        return graph
     largest = [a for a in found if not any(a is not b and a != b and less(a, b + 1) for b in found)]
     for reach in largest:
         if isinstance(reach, Poly) and not less(reach, INT32_OFFSETS):
@@ -167,15 +169,21 @@ def _tensors(graph: Graph) -> Iterator[Tensor]:
 
 
 def _launched(graph: Graph) -> Iterator[SymNumber]:
-    """The numbers of launches that were joined with what stands around them."""
+    """The numbers that users' kernels are given, launched, joined with what stands around them, or turned into ops."""
     for node in graph:
-        launch = launch_of(node.target)
-        for operand in launch.kwargs["kwargs"].values() if launch is not None else ():
+        launch = node if node.target in _LAUNCHES else launch_of(node.target)
+        given = [] if launch is None else [*leaves(launch.kwargs["kwargs"])]
+        if (decl := declared(node)) is not None:
+            given += getattr(decl, "numbers", {}).values()
+        for operand in given:
             value = value_of(operand) if isinstance(operand, Node) else operand
             if isinstance(value, SymNumber) and value.kind == "int":
                 yield value
-        for inner in operand_graphs(node):
+        for inner in (*operand_graphs(node), *([node.target] if isinstance(node.target, Graph) else [])):
             yield from _launched(inner)
+
+
+_LAUNCHES = (triton_kernel_wrapper_functional, triton_kernel_wrapper_mutation)
 
 
 def _site(graph: Graph) -> Site:

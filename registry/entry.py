@@ -116,8 +116,20 @@ def build_entry(op: Any) -> Callable[..., Any]:
         "    $keys = ($keys | $state.include) & ~$state.exclude",
         "    $kernel = $table.get($keys)",
         "    if $kernel is None: $kernel = $op._lookup($keys)",
-        f"    return $kernel({given})",
     ]
+    operands = [identifier(a.name) for a in arguments if a.type.names_tensor]
+    if getattr(op.decl, "is_composite", False) and operands:
+        # Its body may take a number for a tensor, or fail somewhere inside.
+        names["blame"] = _blame
+        lines += [
+            "    try:",
+            f"        return $kernel({given})",
+            "    except $AttributeError as error:",
+            f"        $blame($op, error, {', '.join(operands)})",
+            "        raise",
+        ]
+    else:
+        lines += [f"    return $kernel({given})"]
     return compile_function(f"<opweave op {op.name}>", lines, names)
 
 
@@ -156,12 +168,32 @@ def _slow_keys(op: Any, values: Sequence[Any], required: bool = False) -> int:
         ):
             continue
         else:
-            raise ArgumentError(
-                f"{op}: expected a Tensor", got=f"{value!r} ({type(value).__name__})",
-                hint="convert it with opweave.tensor(...) or opweave.from_numpy(...)" if value is not None
-                else f"schema: {op._schema}",
-            )  # fmt: skip
+            raise _no_tensor(op, value)
     return bits
+
+
+def _no_tensor(op: Any, value: Any) -> ArgumentError:
+    return ArgumentError(
+        f"{op}: expected a Tensor", got=f"{value!r} ({type(value).__name__})",
+        hint="convert it with opweave.tensor(...) or opweave.from_numpy(...)" if value is not None
+        else f"schema: {op._schema}",
+    )  # fmt: skip
+
+
+def _blame(op: Any, error: AttributeError, *operands: Any) -> None:
+    """Raise an ArgumentError if the body of a composite op asked a number for what a tensor has.
+
+    Raises
+    ------
+    ArgumentError
+        If so.
+    """
+    odd = error.obj
+    if not isinstance(odd, (int, float, complex, Symbolic)):
+        return
+    for operand in operands:
+        if any(item is odd for item in (operand if isinstance(operand, (list, tuple)) else (operand,))):
+            raise _no_tensor(op, odd) from None
 
 
 def _takes_numbers(op: Any) -> bool:

@@ -6,14 +6,13 @@ code leaves to Python: tensors that are not plain, memory of other devices, and 
 
 from __future__ import annotations
 
-import ctypes
-import functools
 import math
 from collections.abc import Sequence
 from typing import Any
 
 from opweave.registry import memory
-from opweave.registry.device import Device, cpu, cuda
+from opweave.registry.device import Device, cpu, cuda, parse_device
+from opweave.registry.dlpack import opened
 from opweave.registry.dtypes import BY_DLPACK, DType
 from opweave.registry.errors import ArgumentError, AutogradError, DeviceError, DTypeError, ShapeError, UnsupportedError
 from opweave.registry.hooks import Hook
@@ -185,32 +184,17 @@ def refuse(about: tuple[int]) -> None:
     )  # fmt: skip
 
 
-class _Lent(ctypes.Structure):
-    """DLPack's `DLTensor`."""
-
-    _fields_ = [
-        ("data", ctypes.c_int64), ("device", ctypes.c_int32), ("number", ctypes.c_int32), ("ndim", ctypes.c_int32),
-        ("dtype", ctypes.c_uint32), ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_int64),
-    ]  # fmt: skip
-
-
-class _Versioned(ctypes.Structure):
-    """What begins a `DLManagedTensorVersioned`."""
-
-    _fields_ = [
-        ("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", _Lent),
-    ]  # fmt: skip
-
-
-def from_dlpack(source: Any) -> Tensor:
+def from_dlpack(source: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor that shares the memory of another library's array.
 
     Parameters
     ----------
     source : object
         An array that speaks DLPack: of NumPy, CuPy, PyTorch, JAX, tvm-ffi. Or the capsule that its `__dlpack__` gave.
+    device : Device or str, optional
+        Where the tensor is to be; where the array is by default. On another device it is a copy.
+    copy : bool, optional
+        True: always a copy. False: never one, or an error. None: only for another device.
 
     Raises
     ------
@@ -226,20 +210,30 @@ def from_dlpack(source: Any) -> Tensor:
     tensor([1., 1.])
     """
     capsule = source if type(source).__name__ == "PyCapsule" else _capsule_of(source)
-    flags, is_valid, get = 0, ctypes.pythonapi.PyCapsule_IsValid, _capsule_pointer()
-    if is_valid(ctypes.py_object(capsule), b"dltensor_versioned"):
-        managed = _Versioned.from_address(get(capsule, b"dltensor_versioned"))
-        if managed.major != VERSION[0]:
-            refuse((managed.major,))
-        lent, flags = managed.tensor, managed.flags
-    elif is_valid(ctypes.py_object(capsule), b"dltensor"):
-        lent = _Lent.from_address(get(capsule, b"dltensor"))
-    else:
-        raise ArgumentError("from_dlpack: what __dlpack__ gave is no tensor", got=repr(capsule))
+    found = opened(capsule)
+    if found is None:
+        raise ArgumentError(
+            "from_dlpack: what __dlpack__ gave is no tensor, or was taken before", got=repr(capsule),
+            hint="a capsule can be taken once: ask the array for another one",
+        )  # fmt: skip
+    lent, managed = found
+    if managed is not None and managed.major != VERSION[0]:
+        refuse((managed.major,))
     ndim = max(lent.ndim, 0)
+    flags = 0 if managed is None else managed.flags
+    if copy:
+        flags &= ~_READ_ONLY
     about = lent.ndim, lent.dtype, lent.data + lent.byte_offset, lent.device, lent.number, flags
     # The capsule gives the memory back when it goes.
-    return adopt(capsule, about, tuple(lent.shape[:ndim]), tuple(lent.strides[:ndim]) if lent.strides else None)
+    made: Any = adopt(capsule, about, tuple(lent.shape[:ndim]), tuple(lent.strides[:ndim]) if lent.strides else None)
+    target = made._device if device is None else parse_device(device)
+    if target is not made._device:
+        if copy is False:
+            raise DeviceError(
+                f"from_dlpack: from {made._device} to {target} only a copy comes", got="copy=False", hint="copy=None"
+            )
+        return made.to(target)
+    return made.clone() if copy else made
 
 
 def _capsule_of(source: Any) -> Any:
@@ -253,12 +247,6 @@ def _capsule_of(source: Any) -> Any:
     except TypeError as error:  # written before there were versions
         let_through(error)
         return source.__dlpack__()
-
-
-@functools.cache
-def _capsule_pointer() -> Any:
-    prototype = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
-    return prototype(("PyCapsule_GetPointer", ctypes.pythonapi))
 
 
 # ---- memory and streams --------------------------------------------------------------------------------------------

@@ -280,10 +280,14 @@ class DispatchMode:
         """Called when Python looks at a tensor's data inside the block (`item`, `numpy`, `tolist`, ...)."""
 
     def gradient_accessed(self, tensor: Any, how: str) -> None:
-        """Called when a tensor's accumulated gradient is `"read"`, `"added"` to or `"assigned"` inside the block."""
+        """Called when a tensor's gradient is `"read"`, `"added"` to, `"assigned"` or `"retained"` inside the block."""
 
     def memory_needed(self, what: str) -> None:
         """Called before memory is read or changed without an op inside the block (`repr`, `data_ptr`, `data =`)."""
+
+    def data_assigned(self, tensor: Any) -> None:
+        """Called before a tensor is given the memory of another one inside the block (`x.data = y`)."""
+        self.memory_needed("data")
 
     def generator_accessed(self, what: str) -> None:
         """Called before the state of the generators is read or set inside the block (`manual_seed`, ...)."""

@@ -249,9 +249,11 @@ def result_type(*operands: Any) -> DType:
         if result is None:
             result = dtype
         elif _rank(dtype) > _rank(result):
-            # A complex number makes a float tensor complex of the same width.
-            widened = dtype.is_complex and result.is_floating_point
-            result = result.to_complex() if widened else promote_types(result, dtype)
+            # A complex number makes a float tensor complex of the same width, and takes any integers.
+            if dtype.is_complex:
+                result = result.to_complex() if result.is_floating_point else dtype
+            else:
+                result = promote_types(result, dtype)
     if result is None:
         raise DTypeError("result_type: needs at least one operand")
     return result

@@ -161,7 +161,7 @@ class _Attribute:
 #: Special methods of `Tensor` that are of the class or of Python's own protocols, and not calls on tensors.
 _OWN = (
     "__new__ __init__ __hash__ __init_subclass__ __subclasshook__ __class_getitem__ __torch_function__ __reduce__ "
-    "__iter__ __dlpack__ __dlpack_device__ __getattribute__ __setattr__ __delattr__ as_subclass"
+    "__copy__ __iter__ __dlpack__ __dlpack_device__ __getattribute__ __setattr__ __delattr__ as_subclass"
 ).split()
 
 
@@ -220,13 +220,14 @@ def _make_asking() -> type:
             table[name] = _Attribute(value)
         else:
             table[name] = (_Operator if name in operators else _Method)(value)
-    table |= {"__reduce__": _reduce, "__deepcopy__": _deepcopy, "__iter__": _iterate, "__hash__": Tensor.__hash__}
+    table |= {"__reduce__": _reduce, "__deepcopy__": _deepcopy, "__copy__": _copy}
+    table |= {"__iter__": _iterate, "__hash__": Tensor.__hash__}
     return TensorMeta("TensorBase", (Tensor,), table)
 
 
 def _reduce(self: Any) -> tuple[Any, ...]:
     with DisableTorchFunctionSubclass():
-        return _rebuilt, (type(self), Tensor.__reduce__(self), dict(self.__dict__))
+        return _rebuilt, (type(self), Tensor.__reduce__(self)[:2], dict(self.__dict__))
 
 
 def _rebuilt(cls: type, plain: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
@@ -241,10 +242,19 @@ def _rebuilt(cls: type, plain: tuple[Any, ...], attributes: dict[str, Any]) -> A
 
 def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
     with DisableTorchFunctionSubclass():
-        data = Tensor.__deepcopy__(self, memo)
+        data = Tensor.__deepcopy__(self, memo)  # type: ignore[attr-defined]  # bound in copying
         made = memo[id(self)] = Tensor._make_subclass(type(self), data, data.requires_grad)
         made._role, made.grad = data._role, data.grad
         made.__dict__.update(copy.deepcopy(dict(self.__dict__), memo))
+    return made
+
+
+def _copy(self: Any) -> Any:
+    with DisableTorchFunctionSubclass():
+        data = Tensor.__copy__(self)  # type: ignore[attr-defined]  # bound in copying
+        made = Tensor._make_subclass(type(self), data, data.requires_grad)
+        made._role = data._role
+        made.__dict__.update(self.__dict__)
     return made
 
 

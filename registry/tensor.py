@@ -10,7 +10,6 @@ CUDA; it shares the tensor's memory.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from copy import deepcopy
 from operator import index
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,6 +17,7 @@ import numpy as np
 
 from opweave.registry import forking, memory, printing
 from opweave.registry.device import Device, cpu, meta, parse_device
+from opweave.registry.dlpack import relabelled
 from opweave.registry.dtypes import DType, as_dtype, from_numpy as dtype_from_numpy, get_default_dtype
 from opweave.registry.errors import ArgumentError, AutogradError, DeviceError, DTypeError, ShapeError, UnsupportedError
 from opweave.registry.hooks import Hook
@@ -306,14 +306,19 @@ class Tensor(Strided):
         return array.copy() if copy else array
 
     def __dlpack__(self, **kwargs: Any) -> Any:
-        if self._dtype.bits is not None:
-            bits = "uint8" if self._dtype.itemsize == 1 else "int16"
-            raise DTypeError(f"__dlpack__: NumPy cannot export {self._dtype.name}", hint=f"x.view(opweave.{bits})")
+        if self._keys & GRAD and not state.exclude & GRAD:
+            raise AutogradError(
+                "__dlpack__: the tensor requires grad, and the other library would lose track of it",
+                got=describe(self), hint="x.detach()",
+            )  # fmt: skip
         if state.modes:
             self._look("__dlpack__")
         if when_read.call is not None:
             self._hand_out("numpy")
-        return self._array.__dlpack__(**kwargs)
+        bits = self._dtype.bits
+        if bits is None:
+            return self._array.__dlpack__(**kwargs)
+        return relabelled(self._array.view(bits).__dlpack__(**kwargs), self._dtype.dlpack)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self._array.__dlpack_device__()
@@ -391,27 +396,6 @@ class Tensor(Strided):
         is_number = not self._sizes and type(self) is Tensor and self._device is not meta and self._role != "parameter"
         return format(self.item(), spec) if is_number else object.__format__(self, spec)
 
-    def __reduce__(self) -> tuple[object, ...]:
-        about = str(self._device), self.requires_grad, self._role
-        if self._strides == contiguous_strides(self._sizes) or not self.numel():
-            return (_unpickle, (self.numpy(force=True).copy(), *about))
-        flat: Any = self.detach()
-        flat = flat.as_strided((span(self._sizes, self._strides),), (1,))
-        return (_unpickle, (flat.numpy(force=True).copy(), *about, self._sizes, self._strides))
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
-        if self.requires_grad and not self.is_leaf:
-            raise AutogradError("deepcopy: the tensor has a history", got=describe(self), hint="use x.detach().clone()")
-        need_memory("deepcopy")
-        copy = allocate(self._sizes, contiguous_strides(self._sizes), self._dtype, self._device)
-        copy._array[...] = self._array
-        memo[id(self)] = copy
-        if self.requires_grad:
-            copy.requires_grad_()
-            setattr(copy, "grad", deepcopy(self.grad, memo))  # noqa: B010  # a property that autograd adds
-        copy._role = self._role
-        return copy
-
 
 _SLOTS = (
     "_storage", "_sizes", "_strides", "_offset", "_dtype", "_device", "_keys", "_cached", "_view_of", "_autograd",
@@ -443,18 +427,6 @@ def subclass_bits(cls: type) -> int:
 def _require_subclass(cls: Any, what: str) -> None:
     if not isinstance(cls, type) or not issubclass(cls, Tensor):
         raise ArgumentError(f"{what}: expected a subclass of Tensor", got=repr(cls), hint=f"Tensor.{what}(cls, ...)")
-
-
-def _unpickle(
-    array: Any, device: str, requires_grad: bool = False, role: str | None = None, sizes: Any = None,
-    strides: Any = None,
-) -> Tensor:  # fmt: skip
-    target = Device(device)
-    made = Tensor._from_array(target.memory.from_host(array, target.index), target)
-    if sizes is not None:
-        made = make(made._storage, sizes, strides, 0, made._dtype, target)
-    made._role = role
-    return made.requires_grad_() if requires_grad else made
 
 
 def make(
@@ -597,4 +569,9 @@ def from_numpy(array: Any) -> Tensor:
         )
     if not array.flags.writeable:
         raise DTypeError("from_numpy: the array is read-only", hint="pass a copy: opweave.tensor(array)")
-    return Tensor._from_array(array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("=")))
+    if not array.dtype.isnative:
+        raise DTypeError(
+            "from_numpy: the array has the other byte order, and memory that is shared cannot be converted",
+            got=str(array.dtype), hint="array.astype(array.dtype.newbyteorder('=')) is a copy in the machine's",
+        )  # fmt: skip
+    return Tensor._from_array(array)

@@ -135,6 +135,7 @@ def _captured(request: Request, guards: ValueGuards) -> Captured | None:
     books = [(guards.seen[key][0], PythonState([guards.seen[key][0]], [], Scope())) for key in guards.books]
     also.draws = bool(guards.draws)
     watching = also.watching or guards.calls_back or also.ran is not None or bool(replaced())
+    also.traced.update([f.__code__ for f in guards.scope.functions])
     trace = _Trace(function, arguments, request.caller(), guards, explicit, opened)
     try:
         names = [identifier(t.source.text) for t in explicit]

@@ -285,7 +285,7 @@ class CompiledFunction(Generic[P, R]):
         with watched(looks_on) as watch:
             result = parts.call(self.__wrapped__, args, kwargs)
         if looks_on:
-            self._also.ran = {*watch.entered}
+            self._also.ran = {*watch.entered, *self._also.traced}
         self.parts = parts
         return result
 

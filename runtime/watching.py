@@ -52,6 +52,9 @@ class Known:
     #: The code that calls were seen to run, where following all that names lead to finds what no guard can tell of;
     #: other code is not followed then. A trace that runs more adds it.
     ran: set[types.CodeType] | None = None
+    #: The code that a trace had under its guards, so that what it left changed was put back. It runs more than a call
+    #: does: the way back, with the hooks and formulas of gradients.
+    traced: set[types.CodeType] = field(default_factory=set)
 
     @property
     def names_nothing(self) -> bool:

@@ -158,3 +158,17 @@ def test_memory_of_a_tensor_as_a_tensor() -> None:
     seen = opweave.asarray(x.untyped_storage(), dtype=opweave.uint8)[:24].view(opweave.int64)
     x[1] = 9
     assert seen.tolist() == [0, 9, 2]
+
+
+@pytest.mark.parametrize(
+    ("place", "wanted"),
+    [
+        (lambda storage, location: storage, "cpu"), (lambda storage, location: None, "cpu"), ({"cpu": "meta"}, "meta"),
+        ({"cuda:0": "meta"}, "cpu"), ("meta", "meta"), (None, "cpu"),
+    ],
+)  # fmt: skip
+def test_where_tensors_are_put(place: Any, wanted: str) -> None:
+    file = io.BytesIO()
+    opweave.save(opweave.ones(2), file)
+    file.seek(0)
+    assert opweave.load(file, map_location=place).device.type == wanted

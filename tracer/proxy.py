@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from opweave.fake.constraints import Assertion
 from opweave.fake.mode import Dynamic, FakeTensorMode, carry_constants, note_mutation
@@ -147,10 +147,20 @@ class ProxyMode(DispatchMode):
         """
         if self.real:
             return
-        error = DataDependentError(
+        self._refuse(DataDependentError(
             f"{what}: the data of a tensor that the traced function brings along was looked at",
             got=describe(tensor), hint="compute with the tensor itself, read it before tracing, or use a custom_op",
-        )  # fmt: skip
+        ))  # fmt: skip
+
+    def data_assigned(self, tensor: Any) -> None:
+        """Refuse for what outlives the call: the graph would leave it as it is."""
+        if isinstance(tensor, FakeTensor) and not any(tensor is fake for _, fake, _ in self._given):
+            return
+        what = "the traced function assigns the data of a tensor from outside, which the graph would not do"
+        hint = "with opweave.no_grad(): x.copy_(value) writes elements"
+        self._refuse(UnsupportedError(what, got=describe(tensor), hint=hint))
+
+    def _refuse(self, error: OpweaveError) -> NoReturn:
         self.refused = self.refused or error
         raise error
 
@@ -158,12 +168,10 @@ class ProxyMode(DispatchMode):
         """Refuse, where the graph stands for later calls: they would go on from the generator as it is."""
         if not self.compiling:
             return
-        error = UnsupportedError(
+        self._refuse(UnsupportedError(
             f"compile: {what} inside a compiled function would be called only when it is traced",
             hint="call it outside of the compiled function",
-        )
-        self.refused = self.refused or error
-        raise error
+        ))  # fmt: skip
 
     # ---- inputs and outputs ------------------------------------------------------------------------------------------
 
@@ -233,8 +241,13 @@ class ProxyMode(DispatchMode):
         Raises
         ------
         UnsupportedError
-            If a tensor from outside is given a gradient, which the graph would not do.
+            If a tensor from outside is given a gradient, or one is to keep it, which the graph would not do.
         """
+        if how == "retained":
+            if self.compiling:
+                what = "the gradient of a result is to be kept (retain_grad), which the graph would not do"
+                self._refuse(UnsupportedError(what, got=describe(tensor)))
+            return
         if how == "assigned" and not self.compiling and not isinstance(tensor, FakeTensor):
             raise UnsupportedError(
                 "the traced function assigns the gradient of a tensor, which the graph would not do",

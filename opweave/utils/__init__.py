@@ -13,11 +13,12 @@ if TYPE_CHECKING:
         checkpoint as checkpoint,
         cpp_extension as cpp_extension,
         data as data,
+        dlpack as dlpack,
         flop_counter as flop_counter,
         module_tracker as module_tracker,
     )
 
-__all__ = ["checkpoint", "cmake_prefix_path", "cpp_extension", "data", "flop_counter", "module_tracker"]
+__all__ = ["checkpoint", "cmake_prefix_path", "cpp_extension", "data", "dlpack", "flop_counter", "module_tracker"]
 
 #: For `cmake -DCMAKE_PREFIX_PATH=...`: where `find_package(opweave)` finds the headers of C++ op libraries.
 cmake_prefix_path = str(Path(sys.modules["opweave"].__path__[0]) / "share" / "cmake")

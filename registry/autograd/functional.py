@@ -279,7 +279,7 @@ def jacobian(
     vectorize : bool
         One batched backward pass in place of one for each element of the output.
     strategy : str
-        `"reverse-mode"`; there is no forward mode.
+        `"reverse-mode"`, or `"forward-mode"`, which wants `vectorize`; both are computed backwards.
 
     Returns
     -------
@@ -287,8 +287,12 @@ def jacobian(
         Of the output's shape followed by the input's; a tuple over outputs where the function gives one, of tuples
         over inputs where these are one.
     """
-    if strategy != "reverse-mode":
-        raise UnsupportedError(f"jacobian: there is no strategy {strategy!r}", hint='use "reverse-mode"')
+    if strategy not in ("reverse-mode", "forward-mode"):
+        raise UnsupportedError(
+            f"jacobian: there is no strategy {strategy!r}", hint='use "reverse-mode" or "forward-mode"'
+        )
+    if strategy == "forward-mode" and not vectorize:
+        raise UnsupportedError('jacobian: strategy="forward-mode" wants vectorize=True', got="vectorize=False")
     if strict and vectorize:
         raise ArgumentError("jacobian: strict=True and vectorize=True do not go together")
     with enable_grad():
@@ -365,7 +369,7 @@ def hessian(
     func, inputs, create_graph, strict, vectorize
         As for `jacobian`.
     outer_jacobian_strategy : str
-        `"reverse-mode"`; there is no forward mode.
+        `"reverse-mode"`, or `"forward-mode"`, which wants `vectorize`; both are computed backwards.
 
     Returns
     -------

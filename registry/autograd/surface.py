@@ -17,7 +17,7 @@ from opweave.registry.autograd.graph import (
     meta_of,
 )
 from opweave.registry.errors import ArgumentError, AutogradError
-from opweave.registry.keys import GRAD, VIEW_BIT, need_memory, state
+from opweave.registry.keys import GRAD, VIEW_BIT, state
 from opweave.registry.op import ops
 from opweave.registry.storage import Storage
 from opweave.registry.tensor import Tensor, describe, make, take_place
@@ -137,6 +137,8 @@ def retain_grad(self: Tensor) -> None:
         if not self._keys & GRAD:
             raise AutogradError("retain_grad: the tensor does not require grad", got=describe(self))
         return
+    for mode in state.modes:
+        mode.gradient_accessed(self, "retained")
     meta = meta_of(self)
     meta.retains = True
     if node.retained is None:
@@ -235,6 +237,8 @@ def _set_data(self: Tensor, value: Tensor) -> None:
     AutogradError
         If this is a view, whose base would not follow, or requires grad and the new elements cannot.
     """
+    for mode in state.modes:
+        mode.data_assigned(self)
     given: object = value
     if not isinstance(given, Tensor) or type(given) is not type(self):
         raise ArgumentError(
@@ -249,7 +253,6 @@ def _set_data(self: Tensor, value: Tensor) -> None:
             got=describe(given),
             hint="tensor([1.0, 2.0]), or x.float()",
         )
-    need_memory("data")
     if hasattr(self, "_dims"):
         del self._dims
     take_place(self, given)

@@ -500,7 +500,7 @@ def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     tensor([1, 2])
     """
     if isinstance(data, np.ndarray):
-        if data.flags.writeable:
+        if data.flags.writeable and data.dtype.isnative:
             data = Tensor._from_array(data)
     elif not isinstance(data, Tensor) and hasattr(data, "__dlpack__") and not isinstance(data, np.generic):
         data = shared(data)

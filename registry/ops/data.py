@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from array import array as packed
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,20 +47,30 @@ def as_array(data: Any, wanted: DType | None) -> np.ndarray[Any, Any]:
             f"tensor: complex data cannot become {wanted.name}", got=f"{dtypes.from_numpy(array.dtype).name} values",
             hint="take .real first",
         )  # fmt: skip
-    if not typed and array.dtype.kind == "i" and wanted.numpy.kind in "iu" and array.size:
-        limits = np.iinfo(wanted.numpy)  # below zero an unsigned type wraps around, as in PyTorch
-        least, most = int(array.min()), int(array.max())
-        if most > limits.max or least < (limits.min or -limits.max):
-            raise IntegerRangeError(
-                f"tensor: {most if most > limits.max else least} is out of the range of {wanted.name}",
-                got=f"values from {least} to {most}", hint=f"{wanted.name} holds {limits.min} to {limits.max}",
-            )  # fmt: skip
     if wanted is dtypes.uint64 and array.dtype.kind == "f":  # NumPy's for integers of which only some need 64 bits
         exact = np.array(data, object)
         if all(isinstance(item, int) for item in exact.flat):
             return np.array([check_integer(n) or n % 2**64 for n in exact.flat], np.uint64).reshape(exact.shape)
+    if not typed and array.size and wanted.numpy.kind in "iu":
+        _check_range(array, wanted)
     with np.errstate(all="ignore"):
         return narrowed(np, array, wanted) if wanted.is_stored else array.astype(wanted.numpy, copy=False)
+
+
+def _check_range(array: np.ndarray[Any, Any], wanted: DType) -> None:
+    """Refuse numbers that a type of integers does not hold, as Python's are; of arrays, conversion is asked for."""
+    if array.dtype.kind not in "iuf":
+        return
+    limits = np.iinfo(wanted.numpy)
+    least, most = array.min().item(), array.max().item()
+    lowest = limits.min
+    if array.dtype.kind != "f":
+        lowest = limits.min or -limits.max  # below zero an unsigned type wraps around, as in PyTorch
+    if not (lowest <= least and most <= limits.max):  # NaN is neither
+        raise IntegerRangeError(
+            f"tensor: {least if lowest <= most <= limits.max else most} is out of the range of {wanted.name}",
+            got=f"values from {least} to {most}", hint=f"{wanted.name} holds {limits.min} to {limits.max}",
+        )  # fmt: skip
 
 
 def _lengths(data: Any) -> str:
@@ -76,12 +87,12 @@ def _plain(data: Any) -> Any:
     """Nested lists of Python's numbers and NumPy's arrays; arrays of other libraries are taken over."""
     if type(data) in _PLAIN_NUMBERS:
         return data
-    if isinstance(data, (list, tuple)):
+    if isinstance(data, (list, tuple)) or (isinstance(data, _SEQUENCES) and not isinstance(data, _TEXTS)):
         return [_plain(item) for item in data]
     if isinstance(data, Tensor):
         return data.numpy(force=True)
     if isinstance(data, (np.ndarray, np.generic)):
-        return data
+        return data if data.dtype.isnative else data.astype(data.dtype.newbyteorder("="))
     if hasattr(data, "__dlpack__"):
         return shared(data).numpy(force=True)
     if hasattr(data, "__array_interface__"):  # an image of Pillow
@@ -153,4 +164,6 @@ def _data_type(data: Any) -> DType:
     return functools.reduce(promote_types, found) if found else dtypes.bool_
 
 
+_SEQUENCES = (Sequence, packed)
+_TEXTS = (str, bytes, bytearray, memoryview)
 _PLAIN_NUMBERS = frozenset((bool, int, float, complex))

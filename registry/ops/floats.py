@@ -68,7 +68,8 @@ def ldexp(self: Any, other: Any) -> Any:
     """x 2^y; of a whole y rounded once, and no larger a type than that of x, whatever 2^y is by itself."""
     dtype = result_type(self, other)
     if other._dtype.kind not in "bui" or dtype.kind != "f":
-        return self * aten.pow.Scalar(2.0, other)
+        found = self * aten.pow.Scalar(2.0, other)
+        return found if dtype.kind in "bui" else rounded(found, dtype)
     # Powers that float64 holds; together they go from its largest number to 0 and back.
     rest = aten.clamp.default(aten._to_copy.default(other, dtype=dtypes.float64), -2200, 2200)
     wide = rounded(self, dtypes.float64)

@@ -118,7 +118,8 @@ def _known_join(
     axis = dim + len(first) if dim < 0 else dim
     if not first or not 0 <= axis < len(first) or (0,) in shapes:
         return None
-    if any(shape[:axis] + shape[axis + 1 :] != first[:axis] + first[axis + 1 :] for shape in shapes):
+    rest = first[:axis] + first[axis + 1 :]
+    if any(len(shape) != len(first) or shape[:axis] + shape[axis + 1 :] != rest for shape in shapes):
         return None
     sizes = (*first[:axis], sum(shape[axis] for shape in shapes), *first[axis + 1 :])
     return axis, sizes, format_strides("cat", sizes, memory_format)

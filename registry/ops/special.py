@@ -292,11 +292,13 @@ def polygamma(n: int, self: Tensor) -> Tensor:
         # Σ 1 / (x + i)^(n + 1), up to where the rest is Euler's and Maclaurin's; terms below 0 are added too.
         total, at = xp.zeros_like(x), x + 0.0  # of both zeros the same
         far = at < -1e6
-        low = (at < _FAR_SUM) & ~far
+        # Terms of the series go with ((n + 2 j) / (2 π x))²: they are left when these are a hundredth.
+        enough = max(_FAR_SUM, 1.5 * (order + len(_BERNOULLI)))
+        low = (at < enough) & ~far
         while bool(low.any()):
             total = total + xp.where(low, at ** -float(order), 0.0)
             at = xp.where(low, at + 1, at)
-            low = (at < _FAR_SUM) & ~far
+            low = (at < enough) & ~far
         tail = at ** (1.0 - order) / (order - 1) + 0.5 * at ** -float(order)
         factor, power = float(order), at ** -float(order + 1)
         for j, b in enumerate(_BERNOULLI, 1):

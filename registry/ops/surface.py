@@ -18,6 +18,7 @@ import numpy as np
 from opweave.registry import (
     binding,
     constructor,
+    copying,
     dtypes,
     families,
     older_forms,
@@ -510,6 +511,7 @@ def bind() -> None:
                 if alias + suffix not in taken:
                     setattr(Tensor, alias + suffix, getattr(ops.aten, name + suffix))
     overriding.as_called.append(_as_called)
+    copying.bind()
     subclasses.bind()
 
 

@@ -196,10 +196,10 @@ _ANY_INT32, _ANY_INT64 = 3, (1 << 33) + 3
 
 
 def _may_be_wide(value: Any) -> bool:
-    return isinstance(value, Symbolic) and value.kind == "int" and _any_like(value) is _ANY_INT32
+    return isinstance(value, Symbolic) and value.kind == "int" and any_like(value) is _ANY_INT32
 
 
-def _any_like(value: Any) -> Any:
+def any_like(value: Any) -> Any:
     """A number of the type that a symbolic one has in a kernel, of which nothing else is assumed.
 
     An int is taken as 32 bits wide, unless the example is larger.
@@ -281,7 +281,7 @@ def _type_key(value: Any, constexpr: bool) -> Any:
     if isinstance(value, Tensor):
         return value._dtype
     if isinstance(value, Symbolic):
-        return _type_key(_any_like(value), constexpr)
+        return _type_key(any_like(value), constexpr)
     kind = type(value)
     if kind.__module__ == "numpy" and hasattr(value, "item"):
         return _type_key(value.item(), constexpr)
@@ -307,7 +307,7 @@ def _stand_in(value: Any) -> Any:
     if isinstance(value, Tensor):
         return _Pointer(value._dtype)
     if isinstance(value, Symbolic):
-        return _any_like(value)
+        return any_like(value)
     if isinstance(value, (list, tuple)):
         items = [_stand_in(item) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)

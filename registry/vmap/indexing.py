@@ -19,7 +19,7 @@ from opweave.registry.batching import (
 )
 from opweave.registry.errors import DataDependentError
 from opweave.registry.op import OpOverload, ops
-from opweave.registry.ops.indexing import MASK_TYPES, without_masks
+from opweave.registry.ops.indexing import MASK_TYPES, has_data, without_masks
 from opweave.registry.promote import broadcast_shapes
 from opweave.registry.strided import wrap_dim
 from opweave.registry.tensor import Tensor, describe
@@ -37,9 +37,16 @@ def _plain_indices(op: OpOverload, indices: Sequence[Tensor | None], level: Leve
                 got=describe(index),
                 hint="use opweave.where(mask, a, b), or x.masked_fill(mask, value)",
             )
-    if any(index is not None and index._dtype in MASK_TYPES for index in indices):
-        return without_masks(op.opname, indices)
-    return list(indices)
+    masks = [index for index in indices if index is not None and index._dtype in MASK_TYPES]
+    if all(has_data(mask) for mask in masks):
+        return without_masks(op.opname, indices) if masks else list(indices)
+    places: list[Tensor | None] = []
+    for index in indices:
+        if index is None or index._dtype not in MASK_TYPES:
+            places.append(index)
+        else:  # an op, which a trace sees
+            places += ops.aten.unbind.int(ops.aten.nonzero.default(index), 1)
+    return places
 
 
 def _examples(level: Level, rank: int, device: Any) -> Tensor:

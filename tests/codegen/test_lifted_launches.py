@@ -493,3 +493,28 @@ def test_one_tensor_under_two_names_that_is_written() -> None:
 
     x = rand(100)
     np.testing.assert_allclose(opweave.compile(function)(x).numpy(), function(x).numpy(), rtol=1e-5)
+
+
+@triton.jit
+def times_kernel(x, o, n, factor, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(o + i, tl.load(x + i, mask=i < n) * factor, mask=i < n)
+
+
+@triton.jit
+def turned_kernel(x, o, n, factor, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(o + i, tl.load(x + n - 1 - i, mask=i < n) * factor, mask=i < n)
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+@pytest.mark.parametrize("kernel", [times_kernel, turned_kernel], ids=["lifted", "fused"])
+def test_numbers_that_are_open_may_need_64_bits(kernel: Any, fuse: bool) -> None:
+    @opweave.compile(options={"fuse_launches": fuse})
+    def f(x: Tensor, factor: int) -> Tensor:
+        out = opweave.zeros_like(x)
+        kernel[(1,)](x + 1, out, x.numel(), factor, B=16)
+        return out * 2
+
+    for factor in (3, 5, 2**33, 2**31, -(2**31) - 1, 5):
+        assert f(opweave.ones(2, dtype=opweave.float64), factor).tolist() == [4.0 * factor] * 2

@@ -151,3 +151,29 @@ def test_a_large_matrix_is_factored_by_panels():
     P, L, U = opweave.linalg.lu(A)
     np.testing.assert_allclose((P @ L @ U).numpy(), A.numpy(), atol=1e-12)
     assert abs(L.numpy()).max() <= 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: opweave.softmax(-1, 0), lambda x: opweave.stack([2, x]), lambda x: opweave.isclose(1, x),
+        lambda x: opweave.ldexp(x, 2.5), lambda x: x @ 1, lambda x: 1 @ x, lambda x: opweave.matmul(x, 3),
+    ],
+    ids=["softmax", "stack", "isclose", "ldexp", "matmul", "rmatmul", "function"],
+)  # fmt: skip
+def test_a_number_in_the_place_of_a_tensor_is_named(call):
+    with pytest.raises(ArgumentError, match="expected a Tensor"):
+        call(table())
+
+
+def test_errors_inside_of_composite_ops_stay_as_they_are():
+    class Odd:
+        @property
+        def _dtype(self):
+            raise AttributeError("of its own")
+
+    library = opweave.library.Library("binding_test", "DEF")
+    library.define("f(Tensor x) -> Tensor")
+    library.impl("f", lambda x: Odd()._dtype, "CompositeImplicitAutograd")
+    with pytest.raises(AttributeError, match="of its own"):
+        opweave.ops.binding_test.f(table())

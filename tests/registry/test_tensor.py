@@ -11,6 +11,7 @@ from opweave.registry import dtypes
 from opweave.registry.device import Device, cpu, meta, parse_device
 from opweave.registry.dtypes import DTYPES, as_dtype, promote_types
 from opweave.registry.errors import (
+    AutogradError,
     DataDependentError,
     DeviceError,
     DTypeError,
@@ -176,3 +177,54 @@ def test_other_memory_is_refused(name, arguments):
     for call in (lambda x: getattr(x, name)(*arguments), opweave.compile(lambda x: getattr(x, name)(*arguments))):
         with pytest.raises(UnsupportedError, match=f"{name}: a tensor keeps its memory and its sizes"):
             call(opweave.ones(2))
+
+
+def test_deep_copies_of_views_are_views_of_one_copy():
+    x = opweave.arange(6.0)
+    whole, part, turned, same = copy.deepcopy([x, x[1:4], x.view(2, 3).t(), x])
+    part[0] = 50
+    assert whole.tolist() == [0, 50, 2, 3, 4, 5] and turned.tolist() == [[0, 3], [50, 4], [2, 5]] and same is whole
+    assert turned.stride() == (1, 3) and x[1].item() == 1
+
+
+def test_copies_share_memory_and_keep_what_was_set():
+    x = opweave.arange(3.0)
+    x.label = ["cat"]
+    same = copy.copy(x)
+    same[0] = 7
+    assert same is not x and x.tolist() == [7, 1, 2] and same.label is x.label
+    for other in (copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
+        assert other.label == ["cat"] and other.label is not x.label
+
+
+def test_a_deep_copy_of_a_parameter_has_no_gradient():
+    weight = opweave.nn.Parameter(opweave.ones(2, 3).t())
+    weight.grad = opweave.ones(3, 2)
+    again = copy.deepcopy(weight)
+    assert again.grad is None and isinstance(again, opweave.nn.Parameter) and again.stride() == (1, 3)
+    leaf = opweave.ones(2, requires_grad=True)
+    leaf.grad = opweave.ones(2)
+    assert copy.deepcopy(leaf).grad.tolist() == [1, 1] and isinstance(copy.copy(weight), opweave.nn.Parameter)
+    assert copy.deepcopy(opweave.empty(3, device="meta")).shape == (3,)
+
+
+@pytest.mark.parametrize("dtype", [d for d in DTYPES.values() if d.bits is not None], ids=str)
+def test_types_that_numpy_lacks_go_by_dlpack(dtype):
+    x = opweave.tensor([1.0, 0.5]).to(dtype)
+    again = opweave.utils.dlpack.from_dlpack(opweave.utils.dlpack.to_dlpack(x))
+    assert again.dtype is dtype and again.data_ptr() == x.data_ptr() and again.float().tolist() == x.float().tolist()
+
+
+def test_from_dlpack_copies_where_it_is_asked_to():
+    x = opweave.ones(2)
+    assert opweave.from_dlpack(x, copy=True).data_ptr() != x.data_ptr()
+    assert opweave.from_dlpack(x, device="cpu", copy=False).data_ptr() == x.data_ptr()
+    with pytest.raises(DeviceError, match="only a copy"):
+        opweave.from_dlpack(x, device="meta", copy=False)
+    fixed = np.ones(2)
+    fixed.flags.writeable = False
+    assert opweave.from_dlpack(fixed, copy=True).tolist() == [1, 1]
+    with pytest.raises(DTypeError, match="read-only"):
+        opweave.from_dlpack(fixed)
+    with pytest.raises(AutogradError, match="lose track"):
+        opweave.ones(2, requires_grad=True).__dlpack__()

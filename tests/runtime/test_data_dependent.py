@@ -273,3 +273,25 @@ def test_random_programs(steps: list[tuple[int, int]]) -> None:
         check(f, narrow=True)
     except OpweaveError:  # no trace: what is demanded can never hold, or has to be known
         pass
+
+
+@pytest.mark.parametrize("rows", [[True, False, True], [False, False, True], [True] * 3])
+def test_masks_stand_beside_index_tensors(rows: list[bool]) -> None:
+    x, mask = opweave.arange(12.0).view(3, 4), opweave.tensor(rows)
+    columns = opweave.arange(4)[: sum(rows)] if sum(rows) > 1 else opweave.arange(4)  # one row goes with all
+    fullgraph = opweave.compile(lambda x, mask: x[mask, columns] * 2, fullgraph=True)
+    assert fullgraph(x, mask).tolist() == (x[mask, columns] * 2).tolist()
+
+    def write(x: Tensor, mask: Tensor) -> Tensor:
+        x[mask, columns] = 5.0
+        return x.sum()
+
+    eager, compiled = x.clone(), x.clone()
+    assert opweave.compile(write)(compiled, mask).item() == write(eager, mask).item()
+    assert compiled.tolist() == eager.tolist()
+
+
+def test_masks_of_all_examples_of_a_batch_compile() -> None:
+    x, mask = opweave.arange(12.0).view(3, 4), opweave.tensor([True, False, True])
+    found = opweave.compile(lambda x, mask: opweave.vmap(lambda row: row[mask] * 2, in_dims=1)(x))(x, mask)
+    assert found.tolist() == (x.t()[:, mask] * 2).tolist()

@@ -434,3 +434,61 @@ def test_steps_whose_backward_runs_inside(kind):
     np.testing.assert_allclose(found[1][0], found[0][0], rtol=1e-5)
     for got, expected in zip(found[1][1:], found[0][1:], strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-3, atol=2e-5)
+
+
+def test_assigned_data_reaches_what_the_caller_has():
+    class Scaled(opweave.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = opweave.nn.Parameter(opweave.ones(2))
+
+        def forward(self, x):
+            self.weight.data = self.weight.data * 2
+            x.data = x.data + 1
+            return x * self.weight
+
+    module, x = Scaled(), opweave.ones(2)
+    compiled = opweave.compile(module)
+    assert [compiled(x).tolist() for _ in range(3)] == [[4, 4], [12, 12], [32, 32]]
+    assert module.weight.tolist() == [8, 8] and x.tolist() == [4, 4]
+
+
+def test_kept_gradients_of_results():
+    def f(x):
+        y = x * 2
+        y.retain_grad()
+        return (y * y).sum(), y
+
+    x = opweave.ones(2, requires_grad=True)
+    total, y = opweave.compile(f)(x)
+    total.backward()
+    assert y.grad.tolist() == [4, 4] and x.grad.tolist() == [8, 8]
+
+
+def test_hooks_run_as_often_as_gradients_pass():
+    runs = [0]
+
+    def hook(grad):
+        runs[0] += 1
+        return grad * runs[0]
+
+    def f(x):
+        y = x * 2
+        y.register_hook(hook)
+        return (y * y).sum()
+
+    x = opweave.ones(2, requires_grad=True)
+    compiled = opweave.compile(f)
+    for _ in range(3):
+        compiled(x).backward()
+    assert runs == [3] and x.grad.tolist() == [48, 48]
+
+
+def test_hooks_of_modules_run_as_often_as_gradients_pass():
+    seen = []
+    module = opweave.nn.Linear(2, 2)
+    module.register_full_backward_hook(lambda module, grads, results: seen.append(results[0].sum().item()))
+    compiled, x = opweave.compile(module), opweave.ones(1, 2)
+    for _ in range(3):
+        compiled(x).sum().backward()
+    assert seen == [2.0, 2.0, 2.0]

@@ -528,3 +528,51 @@ def test_input_kinds_follow_from_use() -> None:
     assert kinds == {
         "a": InputKind.CONSTANT_TENSOR, "b": InputKind.PARAMETER, "c": InputKind.BUFFER, None: InputKind.USER_INPUT,
     }  # fmt: skip
+
+
+class Accumulating(opweave.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("total", opweave.zeros(3))
+        self.calls, self.seen, self.last = 0, [], opweave.zeros(3)
+
+    def forward(self, x: Any) -> Any:
+        self.calls += 1
+        self.seen.append(x)
+        self.total = self.total + x
+        return self.total * 1
+
+
+def test_assigned_buffers_are_written_and_the_module_stays_as_it_is() -> None:
+    module = Accumulating()
+    before = module.total
+    file = io.BytesIO()
+    save(export(module, (opweave.ones(3),)), file)
+    file.seek(0)
+    program = load(file).module()
+    assert [program(opweave.ones(3)).tolist() for _ in range(3)] == [[1] * 3, [2] * 3, [3] * 3]
+    assert module.total is before and before.tolist() == [0] * 3 and module.calls == 0 and module.seen == []
+
+
+def test_what_a_buffer_cannot_hold_is_refused() -> None:
+    class Grows(Accumulating):
+        def forward(self, x: Any) -> Any:
+            self.total = opweave.cat([self.total, x])
+            return x
+
+    module = Grows()
+    with pytest.raises(UnsupportedError, match="buffer 'total' of a Grows"):
+        export(module, (opweave.ones(3),))
+    assert module.total.tolist() == [0] * 3
+
+
+def test_other_assigned_tensors_are_told_of() -> None:
+    class Keeps(Accumulating):
+        def forward(self, x: Any) -> Any:
+            self.last = x * 2
+            return self.last
+
+    module = Keeps()
+    with pytest.warns(UserWarning, match="the tensor 'last' of a Keeps is assigned"):
+        program = export(module, (opweave.ones(3),))
+    assert program.module()(opweave.ones(3)).tolist() == [2] * 3 and module.last.tolist() == [0] * 3

@@ -23,6 +23,7 @@ from opweave.tracer.export.linking import BODY, calls, graphs_in
 from opweave.tracer.export.program import ExportedProgram, make_signature
 from opweave.tracer.export.signature import ConstantArgument, InputKind, InputSpec, TensorArgument
 from opweave.tracer.export.sizes import ExportEnv
+from opweave.tracer.export.state import ModuleState, is_module, modules_of, variables_of
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.make_fx import parameter_names, trace_flat
 
@@ -88,7 +89,7 @@ def export(
             raise UnsupportedError(
                 "export: an example argument has symbolic sizes", got=describe(t), hint="pass one with fixed sizes"
             )
-    signed = cast(Any, fn).forward if _is_module(fn) else fn
+    signed = cast(Any, fn).forward if is_module(fn) else fn
     positional = parameter_names(signed, len(args))
     wanted = wanted_sizes(dynamic_shapes, args, kwargs, positional, signed)
     leaves, in_spec = optree.tree_flatten(cast(Any, (args, kwargs)))
@@ -102,7 +103,12 @@ def export(
 
     def flat(*values: Any) -> list[Any]:
         called_args, called_kwargs = optree.tree_unflatten(in_spec, values)
-        outputs, spec = optree.tree_flatten(fn(*called_args, **called_kwargs))
+        state = ModuleState(modules_of(fn))
+        try:
+            outputs, spec = optree.tree_flatten(fn(*called_args, **called_kwargs))
+            state.write()
+        finally:
+            state.restore()
         out_spec.append(spec)
         return outputs
 
@@ -224,10 +230,6 @@ def _lift(
     return {name: tensor for name, (_, tensor) in found.items()}
 
 
-def _is_module(value: object) -> bool:
-    return hasattr(type(value), "__opweave_module__")
-
-
 def _names_of_outside(fn: Any) -> tuple[dict[int, str], dict[int, InputKind]]:
     """Names of the tensors that a function closes over, reads from its module, or has as attributes.
 
@@ -237,7 +239,7 @@ def _names_of_outside(fn: Any) -> tuple[dict[int, str], dict[int, InputKind]]:
     kinds: dict[int, InputKind] = {}
 
     def note(value: Any, prefix: str) -> None:
-        if _is_module(value):
+        if is_module(value):
             kept = value.state_dict(keep_vars=True)
             for name, t in value.named_parameters():
                 found.setdefault(id(t), f"{prefix}{name}")
@@ -253,11 +255,8 @@ def _names_of_outside(fn: Any) -> tuple[dict[int, str], dict[int, InputKind]]:
     function = getattr(fn, "__func__", fn)
     if not isinstance(function, types.FunctionType):
         function = type(fn).__call__
-    code = getattr(function, "__code__", None)
-    if isinstance(function, types.FunctionType) and code is not None:
-        cells = zip(code.co_freevars, function.__closure__ or (), strict=False)
-        variables = [(name, cell.cell_contents) for name, cell in cells if cell != types.CellType()]
-        variables += [(name, function.__globals__[name]) for name in code.co_names if name in function.__globals__]
+    if isinstance(function, types.FunctionType):
+        variables = variables_of(function)
         for name, value in variables:
             if isinstance(value, Tensor):
                 found.setdefault(id(value), name)

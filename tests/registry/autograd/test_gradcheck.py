@@ -321,6 +321,8 @@ def test_vectors_must_fit() -> None:
     with pytest.raises(ArgumentError):
         functional.jacobian(lambda t: 3, x)
     with pytest.raises(OpweaveError):
+        functional.jacobian(cubes, x, strategy="sideways")
+    with pytest.raises(OpweaveError, match="wants vectorize"):
         functional.jacobian(cubes, x, strategy="forward-mode")
     with pytest.raises(AutogradError, match="floating"):
         functional.jacobian(cubes, ow.from_numpy(np.array([1, 2])))

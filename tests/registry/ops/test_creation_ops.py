@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import math
+from array import array as packed
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 
 import opweave
 from opweave.registry import dtypes
-from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
+from opweave.registry.errors import ArgumentError, DTypeError, IntegerRangeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.tensor import from_numpy
 
@@ -175,3 +177,41 @@ def test_large_ranges_are_made_in_blocks() -> None:
         np.testing.assert_array_equal(found, np.arange(start, end, step, dtype=np.float64))
     np.testing.assert_array_equal(opweave.eye(300, 401).numpy(), np.eye(300, 401))
     np.testing.assert_allclose(opweave.linspace(3, -7.5, 99_999, dtype=opweave.float64), np.linspace(3, -7.5, 99_999))
+
+
+@pytest.mark.parametrize(
+    ("data", "dtype"),
+    [
+        (2**63, None), ([1, 2**63], None), ([-1, 2**63], None), (2**63, dtypes.int32), ([2**63], dtypes.uint8),
+        (math.nan, dtypes.int32), ([1.0, math.nan], dtypes.int64), ([math.inf], dtypes.uint8), (1e20, dtypes.int64),
+        (2.0**63, dtypes.int64), (-0.5, dtypes.uint8), ([255.9], dtypes.uint8), (300, dtypes.uint8),
+    ],
+)  # fmt: skip
+def test_numbers_that_a_type_does_not_hold_are_refused(data: Any, dtype: Any) -> None:
+    with pytest.raises(IntegerRangeError, match="out of the range"):
+        opweave.tensor(data, dtype=dtype)
+
+
+def test_numbers_at_the_ends_of_a_type_are_taken() -> None:
+    assert opweave.tensor([2**63 - 1, -(2**63)]).tolist() == [2**63 - 1, -(2**63)]
+    assert opweave.tensor([2**64 - 1, -1], dtype=dtypes.uint64).tolist() == [2**64 - 1, 2**64 - 1]
+    assert opweave.tensor([1.9, -1.9], dtype=dtypes.int32).tolist() == [1, -1]
+    assert opweave.tensor(2**63, dtype=dtypes.float32).item() == 2.0**63
+    assert opweave.tensor(math.nan, dtype=dtypes.bool_).item() is True
+    # An array is converted, as NumPy does it.
+    assert opweave.tensor(np.array([300]), dtype=dtypes.uint8).tolist() == [44]
+
+
+def test_sequences_of_numbers_are_lists() -> None:
+    for data in (range(3), packed("h", [0, 1, 2]), collections.deque([0, 1, 2])):
+        made = opweave.tensor(data)
+        assert made.tolist() == [0, 1, 2] and made.dtype is dtypes.int64
+    assert opweave.tensor([range(2), (3, 4)]).tolist() == [[0, 1], [3, 4]]
+
+
+def test_arrays_of_the_other_byte_order_are_copied() -> None:
+    given = np.arange(3, dtype=np.float32).astype(">f4")
+    for made in (opweave.tensor(given), opweave.as_tensor(given)):
+        assert made.tolist() == [0, 1, 2] and made.dtype is dtypes.float32
+    with pytest.raises(DTypeError, match="byte order"):  # writes to it would not reach the array
+        from_numpy(given)

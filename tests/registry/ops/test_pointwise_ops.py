@@ -232,3 +232,30 @@ def test_foreign_operands_get_their_turn() -> None:
 def test_numbers_alone_are_refused(call: Callable[[], Tensor]) -> None:
     with pytest.raises(ArgumentError, match="needs a tensor"):
         call()
+
+
+@pytest.mark.parametrize("dtype", [dtypes.uint16, dtypes.uint32, dtypes.uint64], ids=str)
+def test_complex_numbers_take_all_integers(dtype: DType) -> None:
+    x = opweave.tensor([1, 2], dtype=dtype)
+    for number in (1 + 2j, opweave.tensor(1 + 2j)):
+        found = x * number
+        assert found.tolist() == [1 + 2j, 2 + 4j] and found.dtype is dtypes.complex64
+    assert opweave.result_type(x, opweave.tensor(1j, dtype=dtypes.complex128)) is dtypes.complex128
+
+
+def test_ldexp_is_of_the_type_of_both() -> None:
+    x = opweave.tensor(1j, dtype=dtypes.complex128)
+    assert opweave.ldexp(x, opweave.ones(3, dtype=dtypes.int8)).dtype is dtypes.complex128
+
+
+@pytest.mark.parametrize(
+    ("order", "wanted"),  # by mpmath
+    [
+        (5, [678.7533428745797, 0.00010619843261418306, 9.862850617952512e-07]),
+        (20, [-1.0229115768532278e21, -4.280419086657679e-05, -3.4220038826809603e-13]),
+        (40, [-1.081765854756002e53, -2070.2717616689993, -1.5574407982482653e-13]),
+    ],
+)
+def test_polygamma_of_high_order_keeps_its_digits(order: int, wanted: list[float]) -> None:
+    found = opweave.polygamma(order, opweave.tensor([0.75, 12.25, 30.5], dtype=dtypes.float64))
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=5e-15)

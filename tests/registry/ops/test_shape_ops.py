@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from op_samples import check_meta, maker, ops_with_samples
 
+import opweave
 from opweave.registry import dtypes
 from opweave.registry.errors import ArgumentError, OutOfRangeError, ShapeError
 from opweave.registry.op import OpOverload, ops
@@ -108,3 +109,11 @@ def test_cat_of_many_layouts_and_types() -> None:
             aten.cat.default([x, None])
         with pytest.raises(ArgumentError, match="cat"):
             aten.cat.default([x, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("shapes", "dim"), [([(2,), ()], 0), ([(), (2,)], 0), ([(2, 3), (2,)], 1), ([(2,), (2, 3)], 0)]
+)
+def test_cat_refuses_other_ranks(shapes, dim):
+    with pytest.raises(ShapeError, match="cat"):
+        opweave.cat([opweave.ones(shape) for shape in shapes], dim)
