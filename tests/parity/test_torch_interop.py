@@ -289,6 +289,7 @@ def test_writes_are_counted_and_compiled():
     assert to_torch(bump)(z, [torch.ones(2)]).item() == 5
     assert z.tolist() == [1, 1, 1]
     assert z._version == before + 1
+    to_torch(scaled)
     f = torch.compile(lambda a, b: torch.ops.interop_tests.scaled(a, b).relu().sum(), backend="aot_eager")
     x, w = leaf(4), leaf(4)
     f(x, w).backward()
